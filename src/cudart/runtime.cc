@@ -5,6 +5,7 @@
 #include "cudart/runtime.h"
 
 #include "cudart/registration.h"
+#include "driver/beside.h"
 
 #include <dlfcn.h>
 
@@ -12,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <string>
 #include <string_view>
 
 namespace lemma::cudart {
@@ -29,13 +29,8 @@ bool verbose() {
 }
 
 void* open_driver() {
-  Dl_info self = {};
-  if (dladdr(reinterpret_cast<void*>(&open_driver), &self) && self.dli_fname) {
-    const std::string path = self.dli_fname;
-    if (const size_t slash = path.rfind('/'); slash != path.npos)
-      if (void* beside = dlopen((path.substr(0, slash + 1) + "libcuda.so.1").c_str(), RTLD_NOW | RTLD_LOCAL))
-        return beside;
-  }
+  if (void* beside = driver::open_beside(reinterpret_cast<void*>(&open_driver)))
+    return beside;
   return dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 }
 

@@ -44,5 +44,15 @@ inline constexpr unsigned CU_TRSF_SEAMLESS_CUBEMAP = 0x40;
 #undef PER_THREAD
 #undef LEMMA_DRIVER_DECLARE
 
-// What tells this library from NVIDIA's: nothing else exports it. Lemma's version, as text.
-extern "C" __attribute__((visibility("default"))) const char* cuLemmaVersion();
+// What nothing but this library exports.
+extern "C" {
+// Tells it from NVIDIA's: Lemma's version, as text.
+__attribute__((visibility("default"))) const char* cuLemmaVersion();
+// For libnvidia-ml.so.1 (src/nvml), which answers without cuInit, after which a process may not fork. Calls
+// ask(argument), and what that asks about device 0 - name, UUID, PCI bus, sizes, attributes - is answered.
+// CUDA_ERROR_NO_DEVICE, and a line on standard error: the variables of the environment describe no GPU.
+__attribute__((visibility("default"))) CUresult cuLemmaAsk(void (*ask)(void*), void* argument);
+// For it, too: how many bytes of device memory this process has allocated, and whether one of its streams has
+// work. 0 before cuInit. Waits for nothing, and disturbs no capture.
+__attribute__((visibility("default"))) void cuLemmaUse(size_t* bytes, int* is_busy);
+}

@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 namespace lemma::driver {
 namespace {
@@ -233,6 +234,21 @@ std::shared_ptr<Stream> Context::per_thread_stream() {
     stream =
         std::make_shared<Stream>(*this, state().device.thread_default_stream(), 0, 0, CU_STREAM_PER_THREAD);
   return stream;
+}
+
+bool Context::any_has_work() {
+  std::vector<std::shared_ptr<Stream>> streams = state().streams.all();
+  {
+    Contexts& all = contexts();
+    const std::scoped_lock lock(all.mutex);
+    for (const auto& [handle, context] : all.all) {
+      const std::scoped_lock own(context->mutex_);
+      streams.push_back(context->legacy_);
+      for (const auto& [thread, stream] : context->per_thread_)
+        streams.push_back(stream);
+    }
+  }
+  return std::ranges::any_of(streams, [](const auto& stream) { return stream && stream->has_work(); });
 }
 
 CUresult Context::synchronize(bool* all_ran) {

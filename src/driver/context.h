@@ -58,6 +58,8 @@ public:
   // Its default streams.
   std::shared_ptr<Stream> legacy_stream();
   std::shared_ptr<Stream> per_thread_stream();
+  // Whether a stream of any context has something to do.
+  static bool any_has_work();
   // Waits for all of its streams; status(). Whether all that was to run has run.
   CUresult synchronize(bool* all_ran = nullptr);
 

@@ -12,11 +12,16 @@ using namespace lemma::driver;
 
 namespace {
 
-constexpr char kPciBusId[] = "0000:01:00.0";
+// Within cuLemmaAsk.
+thread_local const Machine* asked = nullptr;
 
+// Body: CUresult(const Machine&).
 template <class Body>
 CUresult of_device(CUdevice device, Body&& body) {
-  return initialized([&]() -> CUresult { return device == 0 ? body(state()) : CUDA_ERROR_INVALID_DEVICE; });
+  if (asked)
+    return device == 0 ? body(*asked) : CUDA_ERROR_INVALID_DEVICE;
+  return initialized(
+      [&]() -> CUresult { return device == 0 ? body(state().machine) : CUDA_ERROR_INVALID_DEVICE; });
 }
 
 } // namespace
@@ -33,7 +38,7 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 }
 
 CUresult cuDeviceGetCount(int* count) {
-  return initialized([&]() -> CUresult {
+  return of_device(0, [&](const Machine&) -> CUresult {
     if (!count)
       return CUDA_ERROR_INVALID_VALUE;
     *count = 1;
@@ -42,22 +47,22 @@ CUresult cuDeviceGetCount(int* count) {
 }
 
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
-  return of_device(device, [&](State& all) -> CUresult {
+  return of_device(device, [&](const Machine& machine) -> CUresult {
     if (!name || length <= 0)
       return CUDA_ERROR_INVALID_VALUE;
-    std::snprintf(name, static_cast<size_t>(length), "%s", all.machine.name.c_str());
+    std::snprintf(name, static_cast<size_t>(length), "%s", machine.name.c_str());
     return CUDA_SUCCESS;
   });
 }
 
 // The same on every machine and in every process.
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
-  return of_device(device, [&](State& all) -> CUresult {
+  return of_device(device, [&](const Machine& machine) -> CUresult {
     if (!uuid)
       return CUDA_ERROR_INVALID_VALUE;
     std::memset(uuid, 0, sizeof *uuid);
     std::memcpy(uuid->bytes, "Lemma", 5);
-    uuid->bytes[14] = static_cast<char>(all.machine.sm);
+    uuid->bytes[14] = static_cast<char>(machine.sm);
     uuid->bytes[15] = 1;
     return CUDA_SUCCESS;
   });
@@ -69,7 +74,7 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
 
 CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* width, CUarray_format format, unsigned channels,
                                             CUdevice device) {
-  return of_device(device, [&](State&) -> CUresult {
+  return of_device(device, [&](const Machine&) -> CUresult {
     const std::optional<Texels> texels = texels_of(format, channels);
     if (!width || !texels)
       return CUDA_ERROR_INVALID_VALUE;
@@ -80,27 +85,27 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* width, CUarray_format format
 }
 
 CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
-  return of_device(device, [&](State& all) -> CUresult {
+  return of_device(device, [&](const Machine& machine) -> CUresult {
     if (!bytes)
       return CUDA_ERROR_INVALID_VALUE;
-    *bytes = all.machine.memory_bytes;
+    *bytes = machine.memory_bytes;
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  return of_device(device, [&](State& all) -> CUresult {
-    return value ? attribute_of(all.machine, attribute, *value) : CUDA_ERROR_INVALID_VALUE;
+  return of_device(device, [&](const Machine& machine) -> CUresult {
+    return value ? attribute_of(machine, attribute, *value) : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
-  return of_device(device, [&](State& all) -> CUresult {
+  return of_device(device, [&](const Machine& machine) -> CUresult {
     if (!properties)
       return CUDA_ERROR_INVALID_VALUE;
     const auto get = [&](CUdevice_attribute attribute) {
       int value = 0;
-      attribute_of(all.machine, attribute, value);
+      attribute_of(machine, attribute, value);
       return value;
     };
     *properties = {
@@ -122,27 +127,29 @@ CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
 }
 
 CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
-  return of_device(device, [&](State& all) -> CUresult {
+  return of_device(device, [&](const Machine& machine) -> CUresult {
     if (!major || !minor)
       return CUDA_ERROR_INVALID_VALUE;
-    *major = all.machine.sm / 10;
-    *minor = all.machine.sm % 10;
+    *major = machine.sm / 10;
+    *minor = machine.sm % 10;
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuDeviceGetPCIBusId(char* id, int length, CUdevice device) {
-  return of_device(device, [&](State&) -> CUresult {
-    if (!id || length <= static_cast<int>(std::strlen(kPciBusId)))
+  return of_device(device, [&](const Machine&) -> CUresult {
+    char text[32];
+    const int written = std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", kPciDomain, kPciBus, kPciSlot);
+    if (!id || length <= written)
       return CUDA_ERROR_INVALID_VALUE;
-    std::snprintf(id, static_cast<size_t>(length), "%s", kPciBusId);
+    std::memcpy(id, text, static_cast<size_t>(written) + 1);
     return CUDA_SUCCESS;
   });
 }
 
 // "domain:bus:device.function", the domain and the function as one likes, numbers in hexadecimal.
 CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
-  return initialized([&]() -> CUresult {
+  return of_device(0, [&](const Machine&) -> CUresult {
     if (!device || !id)
       return CUDA_ERROR_INVALID_VALUE;
     unsigned domain = 0, bus = 0, slot = 0;
@@ -151,7 +158,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
       if (std::sscanf(id, "%x:%x", &bus, &slot) != 2)
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (domain != 0 || bus != 1 || slot != 0)
+    if (domain != kPciDomain || bus != kPciBus || slot != kPciSlot)
       return CUDA_ERROR_INVALID_DEVICE;
     *device = 0;
     return CUDA_SUCCESS;
@@ -159,7 +166,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
 }
 
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
-  return of_device(device, [&](State&) -> CUresult {
+  return of_device(device, [&](const Machine&) -> CUresult {
     if (!can)
       return CUDA_ERROR_INVALID_VALUE;
     if (peer != 0)
@@ -170,7 +177,7 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
 }
 
 CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute, CUdevice device, CUdevice) {
-  return of_device(device, [&](State&) -> CUresult {
+  return of_device(device, [&](const Machine&) -> CUresult {
     // There are no two devices.
     return value ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
   });
@@ -193,10 +200,35 @@ CUresult cuCtxDisablePeerAccess(CUcontext peer) {
 }
 
 CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type, CUdevice device) {
-  return of_device(device, [&](State&) -> CUresult {
+  return of_device(device, [&](const Machine&) -> CUresult {
     if (!supported || type >= CU_EXEC_AFFINITY_TYPE_MAX)
       return CUDA_ERROR_INVALID_VALUE;
     *supported = 0;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuLemmaAsk(void (*ask)(void*), void* argument) {
+  try {
+    const auto machine = machine_now();
+    if (!machine)
+      return CUDA_ERROR_NO_DEVICE;
+    asked = &*machine;
+    ask(argument);
+    asked = nullptr;
+    return CUDA_SUCCESS;
+  } catch (...) {
+    asked = nullptr;
+    return CUDA_ERROR_UNKNOWN;
+  }
+}
+
+void cuLemmaUse(size_t* bytes, int* is_busy) {
+  *bytes = 0;
+  *is_busy = 0;
+  (void)initialized([&]() -> CUresult {
+    *bytes = state().memory.allocated_bytes();
+    *is_busy = Context::any_has_work();
     return CUDA_SUCCESS;
   });
 }

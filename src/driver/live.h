@@ -36,6 +36,13 @@ public:
     objects_.erase(found);
     return object;
   }
+  std::vector<std::shared_ptr<Object>> all() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::shared_ptr<Object>> all;
+    for (const auto& [handle, object] : objects_)
+      all.push_back(object);
+    return all;
+  }
   // All for which `wanted` says yes.
   template <class Wanted>
   std::vector<std::shared_ptr<Object>> take_if(Wanted&& wanted) {

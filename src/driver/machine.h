@@ -18,7 +18,8 @@
 
 namespace lemma::driver {
 
-inline constexpr int kDriverVersion = 13000; // CUDA 13.0
+inline constexpr int kDriverVersion = 13000;                         // CUDA 13.0
+inline constexpr unsigned kPciDomain = 0, kPciBus = 1, kPciSlot = 0; // where the device says it is
 inline constexpr uint32_t kRegistersPerSm = 65536;
 inline constexpr uint32_t kSharedBytesWithoutOptIn = 48 * 1024;
 inline constexpr uint32_t kWarpThreads = 32;

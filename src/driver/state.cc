@@ -46,6 +46,16 @@ State& state() {
   return *the_state.load(std::memory_order_acquire);
 }
 
+std::optional<Machine> machine_now() {
+  if (the_state.load())
+    return state().machine;
+  Result<Machine, Error> machine = machine_from_environment();
+  if (machine)
+    return *std::move(machine);
+  print_error(machine.error());
+  return std::nullopt;
+}
+
 CUresult initialize() {
   static std::mutex* mutex = new std::mutex;
   const std::scoped_lock lock(*mutex);
@@ -53,11 +63,9 @@ CUresult initialize() {
     return CUDA_ERROR_NOT_INITIALIZED;
   if (the_state.load())
     return CUDA_SUCCESS;
-  Result<Machine, Error> machine = machine_from_environment();
-  if (!machine) {
-    print_error(machine.error());
+  std::optional<Machine> machine = machine_now();
+  if (!machine)
     return CUDA_ERROR_NO_DEVICE;
-  }
   Result<Device, Error> device = Device::open("cpu", {.arch = "sm_" + std::to_string(machine->sm),
                                                       .max_memory_bytes = machine->memory_bytes,
                                                       .patience_seconds = machine->patience_seconds,

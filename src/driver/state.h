@@ -61,6 +61,8 @@ struct State {
 State& state();
 
 CUresult initialize();
+// The one that cuInit has found, or would find now. None: a line on standard error has said why.
+std::optional<Machine> machine_now();
 CUresult why_not_initialized();
 
 // To whoever started the process (LEMMA_REPORTS), else to standard error, but for notes.

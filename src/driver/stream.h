@@ -49,6 +49,7 @@ public:
   CUresult synchronize();
   // CUDA_ERROR_NOT_READY while something runs.
   CUresult query();
+  bool has_work() const { return !queue_.is_done(); } // no call of the program's: a capture stays valid
 
   // --- capture
   // Null: it captures nothing.

@@ -77,6 +77,10 @@ int main() {
   OK(cuDeviceGetPCIBusId(bus, sizeof bus, device));
   OK(cuDeviceGetByPCIBusId(&device, bus));
   EQUAL(0, device);
+  unsigned domain = 9, number = 9;
+  EQUAL(2, std::sscanf(bus, "%x:%x", &domain, &number));
+  EQUAL(attribute(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID), static_cast<int>(domain));
+  EQUAL(attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID), static_cast<int>(number));
   FAILS(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetByPCIBusId(&device, "0000:7f:00.0"));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuDeviceGetByPCIBusId(&device, "nonsense"));
   int can = 1;

@@ -2,7 +2,7 @@
 """The table of entry points against the programs and docs/driver.md.
 
 Every row that says IMPLEMENTED is called by a program of this folder, and the page's tables are what the rows and the
-programs give, and hardware/programs.txt. With a library: it exports the rows' symbols and cuLemmaVersion, nothing else, and needs no C++ library.
+programs give, and hardware/programs.txt. With a library: it exports the rows' symbols and Lemma's own, nothing else, and needs no C++ library.
 
 usage: table_test.py [--write] [LIBRARY]   --write makes the page's table anew. 77: there is no nm or readelf.
 """
@@ -122,7 +122,7 @@ def main():
         if not shutil.which("nm") or not shutil.which("readelf"):
             print("SKIPPED: no nm, or no readelf")
             return 77
-        symbols = {symbol for _, _, symbol, _, _ in all_rows} | {"cuLemmaVersion"}
+        symbols = {symbol for _, _, symbol, _, _ in all_rows} | {"cuLemmaVersion", "cuLemmaAsk", "cuLemmaUse"}
         wrong += wrong_library(arguments[0], symbols, "libcuda.so.1")
     print("\n".join(wrong) if wrong else f"{len(all_rows)} rows, and none without a program")
     return 1 if wrong else 0
