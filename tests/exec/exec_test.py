@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -134,6 +135,18 @@ class Exec(Case):
             ("--async", "soon", LAUNCHER): "soon",
         }.items():
             self.assertIn(says, self.exec(*words, status=USAGE).stderr, words)
+
+    def test_a_tool_without_its_libraries_says_how_to_get_them(self):
+        tool = self.folder / "package" / "bin" / "lemma"
+        tool.parent.mkdir(parents=True)
+        shutil.copy(self.lemma, tool)
+        asks = [tool, "exec", "true"]
+        self.assertIn("cmake -DLEMMA_DRIVER=ON", subprocess.run(asks, capture_output=True, text=True).stderr)
+        (self.folder / "package" / "_abi.py").touch()
+        said = subprocess.run(asks, capture_output=True, text=True)
+        self.assertEqual(said.returncode, USAGE)
+        self.assertIn("pip install", said.stderr)
+        self.assertNotIn("cmake", said.stderr)
 
     def test_libraries_come_first_and_the_rest_stays(self):
         done = self.exec("sh", "-c", "echo $LD_LIBRARY_PATH; echo $LD_PRELOAD", env={"LD_LIBRARY_PATH": "/a:/b", "LD_PRELOAD": ""})

@@ -186,14 +186,14 @@ Result<int, Stop> exec(const ExecOptions& options) {
     return usage("which program? lemma exec [OPTIONS] PROGRAM ARGS...");
   if (options.words.front().starts_with('-'))
     return usage(fmt::format("lemma exec has no option {}", options.words.front()));
-  auto path = find_program(options.words.front());
-  if (!path)
-    return usage(std::move(path).error());
   auto folder = libraries_folder();
   if (!folder)
     return usage(std::move(folder).error());
-  warn_about_other_runtime(options.words.front(), *path);
   Variables variables = library_variables(*folder);
+  auto path = find_program(options.words.front(), variables);
+  if (!path)
+    return usage(std::move(path).error());
+  warn_about_other_runtime(options.words.front(), *path);
   for (auto& variable : variables_of(options))
     variables.push_back(std::move(variable));
   if (options.wants_reports())

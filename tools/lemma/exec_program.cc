@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -130,6 +131,11 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
+std::string search_path() {
+  const char* value = std::getenv("PATH");
+  return value ? value : "/usr/bin:/bin";
+}
+
 } // namespace
 
 Result<std::string, std::string> libraries_folder() {
@@ -142,13 +148,17 @@ Result<std::string, std::string> libraries_folder() {
       return folder.string();
     error.clear();
   }
+  const bool is_of_python =
+      fs::exists(tool.parent_path() / "_abi.py", error); // of the package that pip installs
   return fail(fmt::format(
-      "there is no libcuda.so.1 of Lemma's beside {}: this build has no driver "
-      "(cmake -DLEMMA_DRIVER=ON), only a part of it was made (cmake --build makes all), or it was moved",
-      tool.string()));
+      "there is no libcuda.so.1 of Lemma's beside {}: {}", tool.string(),
+      is_of_python ? "this Python package was made without it, or has lost it (pip install "
+                     "--force-reinstall lemma-gpu)"
+                   : "this build has no driver (cmake -DLEMMA_DRIVER=ON), only a part of it was made "
+                     "(cmake --build makes all), or it was moved"));
 }
 
-Result<std::string, std::string> find_program(const std::string& name) {
+Result<std::string, std::string> find_program(const std::string& name, const Variables& variables) {
   const auto is_program = [](const std::string& path) {
     std::error_code error;
     return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
@@ -158,11 +168,11 @@ Result<std::string, std::string> find_program(const std::string& name) {
       return name;
     return fail(fmt::format("{}: {}", name, std::strerror(::access(name.c_str(), X_OK) ? errno : EACCES)));
   }
-  const char* path = std::getenv("PATH");
-  const std::string_view all = path ? path : "/usr/bin:/bin";
+  const auto own = std::ranges::find(variables, "PATH", &Variables::value_type::first);
+  const std::string all = own == variables.end() ? search_path() : own->second;
   for (size_t begin = 0; begin <= all.size();) {
     const size_t end = std::min(all.find(':', begin), all.size());
-    const std::string folder(all.substr(begin, end - begin));
+    const std::string folder = all.substr(begin, end - begin);
     if (std::string file = (folder.empty() ? "." : folder) + "/" + name; is_program(file))
       return file;
     begin = end + 1;
@@ -197,6 +207,7 @@ Variables library_variables(const std::string& folder) {
       preloaded = with_first(folder + name, preloaded);
   return {{"LD_LIBRARY_PATH", with_first(folder, variable("LD_LIBRARY_PATH"))},
           {"LD_PRELOAD", preloaded},
+          {"PATH", with_first(folder + "/bin", search_path())},                   // its nvidia-smi
           {"PYTHONPATH", with_first(folder + "/python", variable("PYTHONPATH"))}, // its sitecustomize.py
           {"TRITON_LIBCUDA_PATH", folder}}; // which looks for the driver by itself
 }

@@ -12,20 +12,22 @@
 
 namespace lemma::cli {
 
+// What the variables of the environment become; the rest stays as it is.
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
 // The folder with libcuda.so.1, as it lies beside this tool built or installed. Error: there is none.
 Result<std::string, std::string> libraries_folder();
 
-// The file that a program's name stands for, as a shell finds it. Error: there is none that can be executed.
-Result<std::string, std::string> find_program(const std::string& name);
+// The file that a program's name stands for, as a shell finds it that has these variables. Error: there is
+// none that can be executed.
+Result<std::string, std::string> find_program(const std::string& name, const Variables& variables);
 
 // "libcudart.so.12": a runtime that the executable needs and Lemma has not. Empty: none, or no ELF file, as a
 // script.
 std::string other_runtime_of(const std::string& path);
 
-// What the variables of the environment become; the rest stays as it is.
-using Variables = std::vector<std::pair<std::string, std::string>>;
-// Lemma's libraries first: those of the folder where libraries are looked for, and preloaded; and its modules
-// where Python looks for them.
+// Lemma's libraries first: those of the folder where libraries are looked for, and preloaded; its modules
+// where Python looks for them, and its programs in PATH.
 Variables library_variables(const std::string& folder);
 
 // Becomes the program; returns only if that failed: why.
