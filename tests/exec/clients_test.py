@@ -71,6 +71,21 @@ double[(8,)](x, BLOCK=128)
 torch.cuda.synchronize()
 '''
 
+# A process that has asked for the GPU by NVML alone may fork, and parent and child use it.
+TORCH_FORK = '''import os
+import torch
+
+os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
+assert torch.cuda.is_available() and torch.cuda._device_count_nvml() == torch.cuda.device_count() == 1
+child = os.fork()
+right = torch.ones(4, device="cuda").sum().item() == 4
+if child == 0:
+    os._exit(0 if right else 1)
+assert right and os.waitpid(child, 0)[1] == 0
+[uuid] = torch.cuda._raw_device_uuid_nvml()
+assert uuid == f"GPU-{torch.cuda.get_device_properties(0).uuid}"
+'''
+
 
 class Clients(Case):
     def run_client(self, path, *options):
@@ -118,6 +133,11 @@ class Clients(Case):
         done = subprocess.run([*words, str(tests)], capture_output=True, text=True, timeout=900, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("checked: no findings", done.stderr)
+
+    def test_torch_forks_before_it_uses_the_gpu(self):
+        if subprocess.run([PYTHON, "-c", "import torch; assert torch.version.cuda"], capture_output=True).returncode != 0:
+            self.skipTest("no torch with CUDA")
+        self.call("exec", PYTHON, "-c", TORCH_FORK)
 
     def test_race_with_torch(self):
         self.finds("torch, triton", TORCH_RACE, "stream.race", "program.py", (11,))

@@ -15,11 +15,13 @@ import torch
 
 
 def _has_ptx() -> bool:
-    """Whether the loaded torch has PTX of its own operators."""
+    """Whether the loaded torch has PTX of its own operators. Once this is asked, torch refuses the GPU to forked children."""
     return "compute_" in (torch._C._cuda_getArchFlags() or "")
 
 
 def _install() -> None:
+    if _has_ptx():
+        return
     from . import operators
 
     operators.install(strict=os.environ.get("LEMMA_TORCH_STRICT") == "1")
@@ -43,5 +45,5 @@ def follow(torch_module) -> None:
     """What is called when torch has been imported."""
     import lemma_triton  # noqa: F401  its caches, which torch.compile uses too
 
-    if torch_module.version.cuda is not None and not _has_ptx():
+    if torch_module.version.cuda is not None:
         torch_module.cuda._lazy_call(_install)
