@@ -52,8 +52,9 @@ def known_targets():
 
 def words():
     known = set()
-    for name in ("opcodes", "qualifiers", "types"):
+    for name in ("opcodes", "qualifiers"):
         known.update(re.findall(r'"([^"]+)"', (ROOT / f"src/isa/{name}.def").read_text()))
+    known.update(re.findall(r"^\w+\((\w+)", (ROOT / "src/isa/types.def").read_text(), flags=re.M))
     return known | {part for word in known for part in word.split(".")}
 
 

@@ -49,6 +49,17 @@ class Link(Case):
         said = self.link(MAIN, HELPER, HELPER, status=FAILED).stderr
         self.assertIn("error[duplicate]: '_Z8weightedPKfi' is defined twice: here and at", said)
 
+    def test_link_of_a_later_versions_instruction(self):
+        head = ".version 99.0\n.target sm_90\n.address_size 64\n"
+        helper = "{}func (.reg .b32 r) half(.reg .b32 x) {}"
+        (self.folder / "later.ptx").write_text(head + helper.format(".visible .", "{ quantumsum.u32 r, x; ret; }"))
+        (self.folder / "calls.ptx").write_text(
+            head + helper.format(".extern .", ";") + ".visible .entry k() { .reg .b32 a; call (a), half, (a); ret; }"
+        )
+        said = self.link(self.path("later.ptx"), self.path("calls.ptx")).stderr
+        self.assertIn("unsupported[unknown-opcode]: no instruction is called 'quantumsum'", said)
+        self.assertIn("quantumsum.u32", (self.folder / "program.ptx").read_text())
+
     def test_link_of_what_is_no_file(self):
         self.link(MAIN, self.path("absent.ptx"), status=USAGE)
         self.assertIn("absent.ptx", self.link(self.path("absent.ptx"), status=USAGE).stderr)
