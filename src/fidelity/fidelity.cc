@@ -55,10 +55,10 @@ bool adds_floats(const ptx::Instruction& instruction) {
   }
 }
 
-// What the PTX ISA does not define to the bit, and no recording covers either: the sine and cosine of turns,
-// and which random bits round which element.
+// What the PTX ISA does not define to the bit, and no recording covers either: which random bits round which
+// element.
 bool is_assumed(const ptx::Instruction& instruction) {
-  return instruction.has(Qual::_2pi) || instruction.has(Qual::rs);
+  return instruction.has(Qual::rs);
 }
 
 // What a fetch gives follows from a recording alone; surfaces move bits.

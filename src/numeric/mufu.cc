@@ -122,7 +122,6 @@ constexpr std::string_view kAllHalves = "all 2^16 inputs, all 2^32 pairs";
 constexpr std::string_view kAllUpperWords = "all 2^32 upper words";
 constexpr std::string_view kPairs = "6 x 2^26 pairs";
 constexpr std::string_view kCode = "as the code of ptxas 13.0: exact multiplications";
-constexpr std::string_view kUnit = "as the code of ptxas 13.5: the unit of sin.approx and cos.approx";
 constexpr Description kDescriptions[kMufuForms] = {
     {"rcp.approx.f32", kAll},
     {"rcp.approx.ftz.f32", kAll},
@@ -136,8 +135,8 @@ constexpr Description kDescriptions[kMufuForms] = {
     {"lg2.approx.ftz.f32", kAll},
     {"sin.approx.f32", kAll},
     {"cos.approx.f32", kAll},
-    {"sin.2pi.approx.ftz.f32", kUnit},
-    {"cos.2pi.approx.ftz.f32", kUnit},
+    {"sin.2pi.approx.ftz.f32", kAll},
+    {"cos.2pi.approx.ftz.f32", kAll},
     {"tanh.approx.f32", kAll},
     {"ex2.approx.f16", kAllHalves},
     {"ex2.approx.ftz.bf16", kAllHalves},
