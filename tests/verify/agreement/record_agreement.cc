@@ -1,12 +1,11 @@
 // Asks ptxas about instructions at every target and version, and prints what it says (agreement.h). Minutes.
 //
-//   record_agreement SPELLINGS... > verdicts.txt                         written.txt last
-//   record_agreement --all - < SPELLINGS > headers.txt                   just these
-//   (spellings_of_headers.py), on the
-//                                                                        targets of headers()
-//   record_agreement --lemma - < SPELLINGS                               the same of parser and verifier
-//   record_agreement --against VERDICTS                                  what another ptxas, $PTXAS, says
-//   otherwise record_agreement --directives MODULES > directive_verdicts.txt
+//   record_agreement SPELLINGS... > verdicts.txt             written.txt last
+//   record_agreement --all - < SPELLINGS > headers.txt       just these, of spellings_of_headers.py, on the
+//                                                            targets of headers()
+//   record_agreement --lemma - < SPELLINGS                   the same of parser and verifier
+//   record_agreement --against VERDICTS                      what another ptxas, $PTXAS, says otherwise
+//   record_agreement --directives MODULES > directive_verdicts.txt
 //
 // Of each instruction (instruction_of()) there are kKept spellings: of the files in turns with Lemma's rows,
 // and a few that are changed by a word, which mostly are legal nowhere. (The lines of the last file are kept
