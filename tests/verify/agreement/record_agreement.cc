@@ -145,12 +145,13 @@ int record_all(std::istream& in, bool of_lemma) {
   return 0;
 }
 
-// Points that the assembler knows: there the only line that is wrong is the one that stops it.
+// Points that the assembler knows: it takes an instruction that is legal everywhere, and names the line of
+// one that is none. A target or version that it has not it refuses without a look at either.
 std::vector<size_t> known_points() {
   std::vector<size_t> known;
-  const auto legal = judged_by_ptxas({"exit;"}, everywhere());
+  const auto legal = judged_by_ptxas({"exit;", "no.such.instruction;"}, everywhere());
   for (size_t i = 0; i < points().size(); ++i)
-    if (legal[0][i])
+    if (legal[0][i] && !legal[1][i])
       known.push_back(i);
   return known;
 }
