@@ -284,14 +284,11 @@ def _names() -> list[tuple[str, str]]:
     return found + [(n, "CUDA") for n in _MORE if n in all_names and (n, "CUDA") not in found]
 
 
-def install(strict: bool = False) -> int:
-    """Has these operators computed on the CPU from now on; how many. `strict`: such a call is an error instead."""
+def install(strict: bool = False) -> None:
+    """Has these operators computed on the CPU from now on. `strict`: such a call is an error instead."""
     global _library, _strict
     _strict = strict
-    if _library is not None:
-        return 0
     _library = torch.library.Library("aten", "IMPL")
-    replaced = 0
     for name, key in _names():
         base, _, overload = name.partition(".")
         operator = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
@@ -300,5 +297,3 @@ def install(strict: bool = False) -> int:
         on_cpu = _OnCpu(operator, name)
         otherwise = _OTHERWISE.get(name) if key == "CUDA" else None
         _library.impl(name, otherwise(on_cpu) if otherwise else on_cpu, key, allow_override=True)
-        replaced += 1
-    return replaced

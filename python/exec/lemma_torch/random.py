@@ -105,7 +105,11 @@ def _computed_in(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
-_PLAIN = {"distribution": UNIFORM, "a": 1.0}  # uniform in (0, 1]
+def _largest(dtype: torch.dtype) -> int:
+    """The last of the whole numbers from 0 on that a type has all of."""
+    if dtype in _DIGITS:
+        return 2 ** _DIGITS[dtype]
+    return 1 if dtype == torch.bool else torch.iinfo(dtype).max
 
 
 def _integers(tensor: torch.Tensor, bits: int, range: int, base: int, generator: Optional[torch.Generator]) -> torch.Tensor:
@@ -152,12 +156,8 @@ def _uniform(self, low=0.0, high=1.0, *, generator=None, **kwargs):
 
 
 def _random(self, *, generator=None):
-    if self.dtype in _DIGITS:
-        range = 2 ** _DIGITS[self.dtype] + 1
-    else:
-        range = 2 if self.dtype == torch.bool else torch.iinfo(self.dtype).max + 1
     bits = 64 if self.dtype in (torch.float64, torch.int64) else 32
-    return _place(self, _integers(self, bits, range, 0, generator)) if self.numel() else self
+    return _place(self, _integers(self, bits, _largest(self.dtype) + 1, 0, generator)) if self.numel() else self
 
 
 def _random_from(self, low, high=None, *, generator=None):
@@ -166,8 +166,7 @@ def _random_from(self, low, high=None, *, generator=None):
     if high is None:
         if low == torch.iinfo(torch.int64).min:
             return _place(self, _integers(self, 64, 0, 0, generator))
-        last = 2 ** _DIGITS[self.dtype] if self.dtype in _DIGITS else 1 if self.dtype == torch.bool else torch.iinfo(self.dtype).max
-        high = last + 1
+        high = _largest(self.dtype) + 1
     if high <= low:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return _place(self, _integers(self, 64 if high - low >= 1 << 28 else 32, high - low, low, generator))
@@ -199,7 +198,7 @@ def _dropped(input: torch.Tensor, keep: float) -> tuple[torch.Tensor, torch.Tens
     vector = 16 // input.element_size() if side_by_side else 1
     while vector > 1 and (input.numel() % vector or input.data_ptr() % (vector * input.element_size())):
         vector //= 2
-    drawn = _Reals(**_PLAIN, vector=vector if vector > 1 else 0).draw(input.numel(), torch.float32, input.device, None)
+    drawn = _Reals(UNIFORM, 1.0, vector=vector if vector > 1 else 0).draw(input.numel(), torch.float32, input.device, None)
     real = _computed_in(input.dtype)
     keep_in_real = torch.tensor(keep, dtype=real)
     kept = _place(torch.empty_like(result, dtype=torch.bool), drawn.to(real) < keep_in_real.item())
