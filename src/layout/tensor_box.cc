@@ -49,7 +49,7 @@ public:
     uint64_t base = 0;
     for (size_t d = 1; inside && d < map_.rank; ++d) {
       inside = at[d] >= 0 && at[d] < static_cast<int64_t>(map_.dims[d]);
-      base = multiply_add(base, static_cast<uint64_t>(at[d]), map_.strides_bytes[d - 1]);
+      base += static_cast<uint64_t>(at[d]) * map_.strides_bytes[d - 1];
     }
     if (step_ != 1) {
       for (uint32_t i = 0; i < elements_; ++i)
@@ -77,8 +77,7 @@ private:
 
   uint64_t offset_of(uint64_t base, int64_t element) const {
     // Of packed elements runs begin and end at whole bytes: see coordinate_multiple() and the rules of dims.
-    return bits_ < 8 ? multiply_add(base, static_cast<uint64_t>(element) * bits_ / 8, 1)
-                     : multiply_add(base, static_cast<uint64_t>(element), bits_ / 8);
+    return base + static_cast<uint64_t>(element) * bits_ / 8;
   }
 
   void run(int64_t elements, BoxRun run) {
@@ -237,12 +236,6 @@ uint64_t shared_bytes(const TensorMapFields& map) {
 
 std::vector<BoxRun> box_runs(const TensorMapFields& map, const BoxRequest& request, BoxUse use) {
   return map.is_im2col() ? im2col_runs(map, request, use) : tile_runs(map, request, use);
-}
-
-uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t c) {
-  uint64_t product, sum;
-  return __builtin_mul_overflow(b, c, &product) || __builtin_add_overflow(a, product, &sum) ? UINT64_MAX
-                                                                                            : sum;
 }
 
 } // namespace lemma::layout

@@ -32,7 +32,7 @@ struct BoxRun {
   uint32_t bytes = 0;
   bool inside = false;        // the tensor has these elements, or past_end
   bool past_end = false;      // of a store: what follows the last element of the tensor's row in its unit
-  uint64_t global_offset = 0; // inside: from the tensor's address; the largest number if it is no address
+  uint64_t global_offset = 0; // inside: from the tensor's address, modulo 2^64
 };
 
 enum class BoxUse : uint8_t { load, store }; // reductions are stores
@@ -77,8 +77,5 @@ uint64_t shared_bytes(const TensorMapFields& map);
 
 // The runs of a box; they cover it.
 std::vector<BoxRun> box_runs(const TensorMapFields& map, const BoxRequest& request, BoxUse use);
-
-// a + b * c; the largest number if that has more than 64 bits.
-uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t c);
 
 } // namespace lemma::layout

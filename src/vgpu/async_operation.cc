@@ -248,7 +248,7 @@ bool takes_map(const AsyncOperation& operation, const layout::TensorMapFields& m
     places.emplace_back();
     if (!run.inside)
       continue;
-    const uint64_t address = layout::multiply_add(map.address, run.global_offset, 1);
+    const uint64_t address = map.address + run.global_offset;
     Allocation* allocation = operation.issuer.launch->memory->find(address);
     if (!allocation || !allocation->holds(address, run.bytes) || (!loads && allocation->read_only))
       return false;

@@ -421,7 +421,7 @@ bool find_runs(Exec& x, const DecodedInst& in, int lane, AccessKind kind, Tensor
       box.places.push_back({});
       continue;
     }
-    const uint64_t address = layout::multiply_add(box.map.address, run.global_offset, 1);
+    const uint64_t address = box.map.address + run.global_offset;
     TensorBox::Run place;
     if (run.past_end) {
       const Access at = find_past_end(x, in, lane, copy, run, address);

@@ -479,16 +479,25 @@ TEST(TensorBox, ABoxEndsWithALineOfTheSwizzle) {
   }
 }
 
-TEST(TensorBox, OffsetsBeyond64BitsAreNoAddresses) {
-  EXPECT_EQ(multiply_add(5, 6, 7), 47u);
-  EXPECT_EQ(multiply_add(1, UINT64_MAX, 1), UINT64_MAX);
-  EXPECT_EQ(multiply_add(0, uint64_t{1} << 32, uint64_t{1} << 32), UINT64_MAX);
-  TensorMap map = tile_map();
-  map.dims[1] = uint64_t{1} << 32;
-  map.strides_bytes[0] = (uint64_t{1} << 40) - 16;
-  const auto runs = box_runs(encoded(map), {.coordinates = {0, INT32_MAX, 0}}, BoxUse::load);
-  ASSERT_TRUE(runs[0].inside);
-  EXPECT_EQ(runs[0].global_offset, UINT64_MAX);
+// A view of rows that end anywhere, as Triton's ragged descriptors make it: two dimensions more, whose
+// strides times their coordinates come to a multiple of 2^64, have the hardware cut the box at the end of a
+// piece.
+TEST(TensorBox, AddressesWrapAt64Bits) {
+  constexpr uint64_t kRow = 160;
+  constexpr int32_t kBillion = 1 << 30;
+  const TensorMap map{.type = TensorType::u16,
+                      .dims = {80, kBillion, 0x7fff0000, 0x7fff0000},
+                      .strides_bytes = {kRow, kRow, (uint64_t{1} << 35) - kRow},
+                      .box = {80, 8, 1, 1}};
+  // Rows 42 to 45 of the tensor, of a piece that ends there.
+  constexpr int32_t kBegin = 42, kSize = 4;
+  const auto runs =
+      box_runs(encoded(map), {.coordinates = {0, kBillion - kSize, kBegin + kSize, kBillion}}, BoxUse::load);
+  ASSERT_EQ(runs.size(), 8u);
+  for (size_t row = 0; row < runs.size(); ++row) {
+    EXPECT_EQ(runs[row].inside, row < kSize) << row;
+    EXPECT_EQ(runs[row].global_offset, row < kSize ? (kBegin + row) * kRow : 0) << row;
+  }
 }
 
 // Rows of 77 bytes: loads take 77, stores the 3 that complete the unit too.
