@@ -6,8 +6,9 @@
 // an epoch is known to all who know that epoch.
 //
 // Lanes run together and know the same most of the time, CTAs know nothing of each other: so a clock is a
-// list of clusters, each an immutable array by agent that many share, and an agent's lanes have one time
-// unless they were heard of one by one.
+// list of clusters, each an array by agent, and an agent's lanes have one time unless they were heard of one
+// by one. A lock hands on what thousands of clusters did from each holder to the next: so clocks that know
+// the same share lists and arrays, and a clock takes those of one that knows all that it does.
 //
 // Not here: who has which clock, and when they are joined (checker.h).
 //
@@ -39,6 +40,7 @@ public:
   bool any(Epoch epoch) const {
     return all_ >= epoch || (lanes_ && *std::max_element(lanes_->begin(), lanes_->end()) >= epoch);
   }
+  bool covers(const Times& other) const;
   void advance(LaneMask lanes, Epoch epoch);
   void join(const Times& other);
 
@@ -69,9 +71,9 @@ public:
   }
   void advance(uint64_t cluster, uint32_t agent, LaneMask lanes, Epoch epoch);
   void join(const Clock& other);
-  bool empty() const { return parts_.empty(); }
-  void clear() { parts_.clear(); }
-  // They share what they know: equal, and found so in no time. False does not mean that they differ.
+  bool empty() const { return !parts_; }
+  void clear() { parts_ = nullptr; }
+  // They share what they know: equal, and found so in little time. False does not mean that they differ.
   bool shares_with(const Clock& other) const;
 
 private:
@@ -80,16 +82,19 @@ private:
     uint64_t cluster = 0;
     std::shared_ptr<Agents> agents; // not changed while others hold it
   };
-  const Times* find(uint64_t cluster, uint32_t agent) const {
-    const auto at = std::lower_bound(parts_.begin(), parts_.end(), cluster,
-                                     [](const Part& part, uint64_t id) { return part.cluster < id; });
-    return at != parts_.end() && at->cluster == cluster && agent < at->agents->size() ? &(*at->agents)[agent]
-                                                                                      : nullptr;
-  }
-  Agents& own(Part& part);
-  Part& part_of(uint64_t cluster);
+  using Parts = std::vector<Part>;
 
-  std::vector<Part> parts_; // by cluster
+  static bool precedes(const Part& part, uint64_t cluster) { return part.cluster < cluster; }
+  const Times* find(uint64_t cluster, uint32_t agent) const {
+    if (!parts_)
+      return nullptr;
+    const auto at = std::lower_bound(parts_->begin(), parts_->end(), cluster, precedes);
+    return at != parts_->end() && at->cluster == cluster && agent < at->agents->size() ? &(*at->agents)[agent]
+                                                                                       : nullptr;
+  }
+  static bool covers(const Parts& ours, const Parts& theirs);
+
+  std::shared_ptr<Parts> parts_; // by cluster; not changed while others hold it; null: none
 };
 
 } // namespace lemma::check
