@@ -35,6 +35,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace lemma {
 
@@ -65,6 +66,25 @@ enum class WaitUntil : uint8_t {
   eq,   // they are equal
   and_, // they have a bit in common
   nor_, // there is a bit that neither has
+};
+
+// The device's memory, for a function of the host's that computes in the order of a stream
+// (Stream::compute()).
+class MemoryInTurn {
+public:
+  // Rows of so many bytes, `pitch_bytes` apart on the device, and one behind the other here: as many as fill
+  // the span. What lies between the rows is neither used nor taken for used (DeviceOptions::check_streams).
+  // Error: invalid_argument, if they do not lie inside one allocation.
+  Result<void, Error> read(uint64_t address, std::span<std::byte> rows, uint64_t row_bytes,
+                           uint64_t pitch_bytes) const;
+  Result<void, Error> write(uint64_t address, std::span<const std::byte> rows, uint64_t row_bytes,
+                            uint64_t pitch_bytes) const;
+
+private:
+  friend class Stream;
+  struct Impl;
+  explicit MemoryInTurn(const Impl& impl) : impl_(&impl) {}
+  const Impl* impl_;
 };
 
 class Stream {
@@ -117,6 +137,11 @@ public:
   // Calls a function of the host. It must not wait for the device: a copy, a synchronize() or a launch that
   // would have to is an error in it. One that throws fails: invalid_argument.
   Result<void, Error> call(std::function<void()> function) const;
+
+  // The same for one that works on the device's memory, as a kernel does: `what` is what findings call it,
+  // and what it returns is the operation's outcome.
+  Result<void, Error> compute(std::string what,
+                              std::function<Result<void, Error>(const MemoryInTurn&)> function) const;
 
   // The point behind all that the stream was given so far.
   Result<Event, Error> record() const;

@@ -44,6 +44,24 @@ inline constexpr unsigned CU_TRSF_SEAMLESS_CUBEMAP = 0x40;
 #undef PER_THREAD
 #undef LEMMA_DRIVER_DECLARE
 
+// The device's memory for a CUlemmaWork: `count` rows of `row_bytes`, `pitch_bytes` apart on the device, and
+// one behind the other on the host. What lies between them is left alone. CUDA_ERROR_ILLEGAL_ADDRESS: that is
+// not the device's memory; the context has failed and a line has said so, and the work returns.
+struct CUlemmaMemory {
+  CUresult (*read)(const CUlemmaMemory* memory, void* to, CUdeviceptr from, size_t row_bytes, size_t count,
+                   size_t pitch_bytes);
+  CUresult (*write)(const CUlemmaMemory* memory, CUdeviceptr to, const void* from, size_t row_bytes,
+                    size_t count, size_t pitch_bytes);
+};
+// What a library beside this one computes on the host as a kernel would on the device.
+struct CUlemmaWork {
+  const char* name; // of messages; stays
+  CUresult (*run)(const void* data,
+                  const CUlemmaMemory* memory); // calls no CUDA; in a graph, as often as it is launched
+  void (*release)(void* data);                  // when nothing runs it any more
+  void* data;
+};
+
 // What nothing but this library exports.
 extern "C" {
 // Tells it from NVIDIA's: Lemma's version, as text.
@@ -55,4 +73,7 @@ __attribute__((visibility("default"))) CUresult cuLemmaAsk(void (*ask)(void*), v
 // For it, too: how many bytes of device memory this process has allocated, and whether one of its streams has
 // work. 0 before cuInit. Waits for nothing, and disturbs no capture.
 __attribute__((visibility("default"))) void cuLemmaUse(size_t* bytes, int* is_busy);
+// For libcublas.so.13 and libcublasLt.so.13 (src/cublas): work in the order of a stream, which may capture
+// it; its data is released also where this is an error. Errors: as cuLaunchHostFunc.
+__attribute__((visibility("default"))) CUresult cuLemmaCompute(CUstream stream, const CUlemmaWork* work);
 }

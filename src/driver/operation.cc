@@ -1,6 +1,7 @@
 // What each operation does.
 #include "driver/operation.h"
 
+#include "driver/compute.h"
 #include "driver/copy.h"
 #include "driver/error.h"
 #include "driver/launch.h"
@@ -32,6 +33,7 @@ CUgraphNodeType node_type_of(const Operation& operation) {
                         [](const Copy&) { return CU_GRAPH_NODE_TYPE_MEMCPY; },
                         [](const Fill&) { return CU_GRAPH_NODE_TYPE_MEMSET; },
                         [](const HostCall&) { return CU_GRAPH_NODE_TYPE_HOST; },
+                        [](const Computation&) { return CU_GRAPH_NODE_TYPE_HOST; },
                         [](const Callback&) { return CU_GRAPH_NODE_TYPE_HOST; },
                         [](const Nothing&) { return CU_GRAPH_NODE_TYPE_EMPTY; },
                         [](const ChildGraph&) { return CU_GRAPH_NODE_TYPE_GRAPH; },
@@ -70,6 +72,7 @@ CUresult enqueue(const Operation& operation, const lemma::Stream& queue, Context
           [&](const Copy& copy) { return enqueue_copy(copy.parameters, queue, when); },
           [&](const Fill& fill) { return enqueue_fill(fill.parameters, queue); },
           [&](const HostCall& host) { return call(queue, [p = host.parameters] { p.fn(p.userData); }); },
+          [&](const Computation& computation) { return enqueue_computation(computation, queue, context); },
           [&](const Callback& callback) {
             return call(queue, [f = callback.function, &context] { f(context.status()); });
           },

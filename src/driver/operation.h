@@ -5,6 +5,7 @@
 // Tests: tests/driver/.
 #pragma once
 
+#include "driver/api.h"
 #include "driver/types.h"
 #include "lemma/launch.h"
 #include "lemma/stream.h"
@@ -43,6 +44,11 @@ struct Fill {
 struct HostCall {
   CUDA_HOST_NODE_PARAMS parameters{};
 };
+// cuLemmaCompute's.
+struct Computation {
+  CUlemmaWork work{};
+  std::shared_ptr<void> data; // the work's, released with the last copy
+};
 // cuStreamAddCallback's: cannot be captured.
 struct Callback {
   std::function<void(CUresult)> function;
@@ -75,8 +81,8 @@ struct FreeMemory {
   CUdeviceptr address = 0;
 };
 
-using Operation = std::variant<KernelLaunch, Copy, Fill, HostCall, Callback, Nothing, ChildGraph, RecordEvent,
-                               WaitEvent, MemoryOperations, AllocateMemory, FreeMemory>;
+using Operation = std::variant<KernelLaunch, Copy, Fill, HostCall, Computation, Callback, Nothing, ChildGraph,
+                               RecordEvent, WaitEvent, MemoryOperations, AllocateMemory, FreeMemory>;
 
 CUgraphNodeType node_type_of(const Operation& operation);
 

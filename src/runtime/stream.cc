@@ -10,8 +10,10 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace lemma {
 
@@ -300,6 +302,87 @@ Result<void, Error> Stream::call(std::function<void()> function) const {
         return {};
       },
       true);
+}
+
+struct MemoryInTurn::Impl {
+  runtime::DeviceImpl& device;
+  check::Footprint* footprint; // null: nobody asks
+
+  void note(uint64_t address, uint64_t bytes, uint64_t row_bytes, uint64_t pitch_bytes,
+            check::Use use) const {
+    if (!footprint)
+      return;
+    if (row_bytes == pitch_bytes)
+      return footprint->add(address, bytes, use);
+    for (uint64_t done = 0; done < bytes; done += row_bytes, address += pitch_bytes)
+      footprint->add(address, row_bytes, use);
+  }
+};
+
+namespace {
+
+// Rows so short are read with what lies between them, if that is not too much.
+constexpr uint64_t kShortRowBytes = 256, kMostBytesBetween = uint64_t{1} << 26;
+
+} // namespace
+
+Result<void, Error> MemoryInTurn::read(uint64_t address, std::span<std::byte> rows, uint64_t row_bytes,
+                                       uint64_t pitch_bytes) const {
+  if (rows.empty())
+    return {};
+  const uint64_t count = rows.size() / row_bytes, whole = (count - 1) * pitch_bytes + row_bytes;
+  Result<void, Error> done;
+  if (count == 1 || row_bytes == pitch_bytes) {
+    done = impl_->device.read(address, rows);
+  } else if (row_bytes < kShortRowBytes && whole <= kMostBytesBetween) {
+    std::vector<std::byte> all(whole);
+    done = impl_->device.read(address, all);
+    for (uint64_t i = 0; done && i < count; ++i)
+      std::memcpy(rows.data() + i * row_bytes, all.data() + i * pitch_bytes, row_bytes);
+  } else {
+    for (uint64_t i = 0; done && i < count; ++i)
+      done = impl_->device.read(address + i * pitch_bytes, rows.subspan(i * row_bytes, row_bytes));
+  }
+  if (done)
+    impl_->note(address, rows.size(), row_bytes, count == 1 ? row_bytes : pitch_bytes, check::Use::weak_read);
+  return done;
+}
+
+Result<void, Error> MemoryInTurn::write(uint64_t address, std::span<const std::byte> rows, uint64_t row_bytes,
+                                        uint64_t pitch_bytes) const {
+  if (rows.empty())
+    return {};
+  const uint64_t count = rows.size() / row_bytes;
+  Result<void, Error> done;
+  if (count == 1 || row_bytes == pitch_bytes)
+    done = impl_->device.write(address, rows);
+  else
+    for (uint64_t i = 0; done && i < count; ++i)
+      done = impl_->device.write(address + i * pitch_bytes, rows.subspan(i * row_bytes, row_bytes));
+  if (done)
+    impl_->note(address, rows.size(), row_bytes, count == 1 ? row_bytes : pitch_bytes,
+                check::Use::weak_write);
+  return done;
+}
+
+Result<void, Error> Stream::compute(std::string what,
+                                    std::function<Result<void, Error>(const MemoryInTurn&)> function) const {
+  return impl_->enqueue([device = impl_->device, what = std::move(what), function = std::move(function)](
+                            Timeline::Operation& operation) -> Result<void, Error> {
+    const auto footprint = device->stream_checks ? std::make_shared<check::Footprint>() : nullptr;
+    const MemoryInTurn::Impl memory{*device, footprint.get()};
+    Result<void, Error> done;
+    try {
+      runtime::call_callers("host function", [&] { done = function(MemoryInTurn(memory)); });
+    } catch (const std::exception& problem) { // the caller's, not ours
+      return failure(ErrorKind::invalid_argument, problem.what());
+    }
+    if (footprint)
+      device->stream_checks->add(
+          {.position = operation.position(), .what = what, .kernel = "", .footprint = footprint},
+          *device->timeline);
+    return done;
+  });
 }
 
 Result<Event, Error> Stream::record() const {

@@ -1,0 +1,67 @@
+// Submitting, and what is said at the end.
+#include "cublas/call.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+
+namespace lemma::cublas {
+namespace {
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value && *value && std::string_view(value) != "0";
+}
+
+// Under `lemma exec`, once a process and library.
+std::atomic<uint64_t> computed{0};
+void say_how_many() {
+  std::fprintf(stderr,
+               "lemma: %llu call%s of cuBLAS ran on the CPU: their sums are in another order than NVIDIA's\n",
+               static_cast<unsigned long long>(computed.load()), computed.load() == 1 ? "" : "s");
+}
+void count() {
+  if (computed++ == 0 && (is_set("LEMMA_SAY_WHEN_KILLED") || is_set("LEMMA_REPORTS")))
+    std::atexit(say_how_many);
+}
+
+cublasStatus_t status_of(CUresult status) {
+  switch (status) {
+  case CUDA_SUCCESS:
+    return CUBLAS_STATUS_SUCCESS;
+  case CUDA_ERROR_OUT_OF_MEMORY:
+    return CUBLAS_STATUS_ALLOC_FAILED;
+  case CUDA_ERROR_NOT_INITIALIZED:
+  case CUDA_ERROR_INVALID_CONTEXT:
+    return CUBLAS_STATUS_NOT_INITIALIZED;
+  default:
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  }
+}
+
+} // namespace
+
+thread_local const char* Named::symbol_ = "cuBLAS";
+
+cublasStatus_t refuse(const char* symbol) {
+  if (is_set("LEMMA_VERBOSE"))
+    std::fprintf(stderr, "lemma: %s is not implemented (docs/exec.md)\n", symbol);
+  return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+cublasStatus_t submit(CUstream stream, CUlemmaWork work) {
+  const Driver* with = driver();
+  if (with && ensure_context(*with) == CUDA_SUCCESS) {
+    count();
+    return status_of(with->cuLemmaCompute(stream, &work));
+  }
+  work.release(work.data);
+  return CUBLAS_STATUS_NOT_INITIALIZED;
+}
+
+cublasStatus_t wait_for(CUstream stream) {
+  return status_of(driver()->cuStreamSynchronize(stream));
+}
+
+} // namespace lemma::cublas

@@ -1,0 +1,119 @@
+// The device's own memory is read and written through the stream, which notes it for the checker; memory that
+// the host sees too, as copies do it, where it lies.
+#include "driver/compute.h"
+
+#include "driver/call.h"
+#include "driver/error.h"
+#include "driver/stream.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace lemma::driver {
+namespace {
+
+// One run.
+struct Turn : CUlemmaMemory {
+  const MemoryInTurn& in_turn;
+  Context& context;
+  const char* name;
+
+  Turn(const MemoryInTurn& in_turn, Context& context, const char* name)
+      : CUlemmaMemory{&read_rows, &write_rows}, in_turn(in_turn), context(context), name(name) {}
+
+  CUresult fail(const char* does, CUdeviceptr address, uint64_t bytes) const {
+    std::fputs(
+        fmt::format("lemma: {} {} {} bytes at {:#x}, which are not, or not all, memory of the device's\n",
+                    name, does, bytes, address)
+            .c_str(),
+        stderr);
+    context.fail(CUDA_ERROR_ILLEGAL_ADDRESS);
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  }
+
+  static CUresult read_rows(const CUlemmaMemory* memory, void* to, CUdeviceptr from, size_t row_bytes,
+                            size_t count, size_t pitch_bytes);
+  static CUresult write_rows(const CUlemmaMemory* memory, CUdeviceptr to, const void* from, size_t row_bytes,
+                             size_t count, size_t pitch_bytes);
+};
+
+// From the first row's begin to the last one's end.
+CheckedSize extent(size_t row_bytes, size_t count, size_t pitch_bytes) {
+  return CheckedSize(count - 1) * pitch_bytes + row_bytes;
+}
+
+CUresult Turn::read_rows(const CUlemmaMemory* memory, void* to, CUdeviceptr from, size_t row_bytes,
+                         size_t count, size_t pitch_bytes) {
+  const auto& self = static_cast<const Turn&>(*memory);
+  if (row_bytes == 0 || count == 0)
+    return CUDA_SUCCESS;
+  const CheckedSize bytes = extent(row_bytes, count, pitch_bytes);
+  Place place;
+  if (place_of(from, bytes, true, place) != CUDA_SUCCESS)
+    return self.fail("reads", from, bytes.value().value_or(0));
+  auto* rows = static_cast<std::byte*>(to);
+  if (place.host) {
+    for (size_t i = 0; i < count; ++i)
+      std::memcpy(rows + i * row_bytes, place.host + i * pitch_bytes, row_bytes);
+    return CUDA_SUCCESS;
+  }
+  return self.in_turn.read(from, {rows, row_bytes * count}, row_bytes, pitch_bytes)
+             ? CUDA_SUCCESS
+             : self.fail("reads", from, *bytes.value());
+}
+
+CUresult Turn::write_rows(const CUlemmaMemory* memory, CUdeviceptr to, const void* from, size_t row_bytes,
+                          size_t count, size_t pitch_bytes) {
+  const auto& self = static_cast<const Turn&>(*memory);
+  if (row_bytes == 0 || count == 0)
+    return CUDA_SUCCESS;
+  const CheckedSize bytes = extent(row_bytes, count, pitch_bytes);
+  Place place;
+  if (place_of(to, bytes, true, place) != CUDA_SUCCESS)
+    return self.fail("writes", to, bytes.value().value_or(0));
+  const auto* rows = static_cast<const std::byte*>(from);
+  if (place.host) {
+    for (size_t i = 0; i < count; ++i)
+      std::memcpy(place.host + i * pitch_bytes, rows + i * row_bytes, row_bytes);
+    return CUDA_SUCCESS;
+  }
+  return self.in_turn.write(to, {rows, row_bytes * count}, row_bytes, pitch_bytes)
+             ? CUDA_SUCCESS
+             : self.fail("writes", to, *bytes.value());
+}
+
+} // namespace
+
+CUresult enqueue_computation(const Computation& computation, const lemma::Stream& queue, Context& context) {
+  return status_of(queue.compute(
+      computation.work.name, [computation, &context](const MemoryInTurn& memory) -> Result<void, Error> {
+        if (context.status() != CUDA_SUCCESS)
+          return {}; // as a kernel behind a fault
+        const InHostFunction mark;
+        const Turn turn(memory, context, computation.work.name);
+        if (const CUresult status = computation.work.run(computation.work.data, &turn);
+            status != CUDA_SUCCESS) {
+          context.fail(status);
+          return Unexpected<Error>{Error{ErrorKind::kernel_failed, computation.work.name, {}}};
+        }
+        return {};
+      }));
+}
+
+} // namespace lemma::driver
+
+using namespace lemma::driver;
+
+CUresult cuLemmaCompute(CUstream handle, const CUlemmaWork* work) {
+  if (!work || !work->run)
+    return CUDA_ERROR_INVALID_VALUE;
+  Computation computation{.work = *work, .data = {work->data, work->release ? work->release : [](void*) {}}};
+  return in_context([&](Context& context) -> CUresult {
+    std::shared_ptr<Stream> stream;
+    if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
+      return wrong;
+    return stream->submit(std::move(computation));
+  });
+}
