@@ -90,6 +90,7 @@ auto pick(F... f) {
   std::pair(pick<T>(cublasS##name, cublasD##name), pick<T>(cublasS##name##_64, cublasD##name##_64))
 #define COMPLEX_FORMS(name)                                                                                  \
   std::pair(pick<T>(cublasC##name, cublasZ##name), pick<T>(cublasC##name##_64, cublasZ##name##_64))
+#define WIDTHS(symbol) std::pair(&symbol, &symbol##_64)
 #define NARROW_FORMS(name) pick<T>(cublasS##name, cublasD##name, cublasC##name, cublasZ##name)
 
 // Bytes of the device's memory, freed at the end.
@@ -232,13 +233,7 @@ private:
 };
 
 class Cublas : public testing::Test {
-protected:
-  void SetUp() override { OK(cublasCreate_v2(&handle)); }
-  void TearDown() override {
-    OK(cublasDestroy_v2(handle));
-    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
-  }
-
+public:
   double number() { return std::uniform_int_distribution<int>(-6, 6)(random) / 2.0; }
   int64_t between(int64_t least, int64_t most) {
     return std::uniform_int_distribution<int64_t>(least, most)(random);
@@ -268,6 +263,13 @@ protected:
 
   cublasHandle_t handle = nullptr;
   std::mt19937 random{20261129};
+
+protected:
+  void SetUp() override { OK(cublasCreate_v2(&handle)); }
+  void TearDown() override {
+    OK(cublasDestroy_v2(handle));
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  }
 };
 
 template <class T>
