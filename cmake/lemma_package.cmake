@@ -38,7 +38,7 @@ if(LEMMA_NVGPU_FOUND)
 endif()
 
 get_property(lemma_libraries GLOBAL PROPERTY LEMMA_LIBRARIES)
-list(REMOVE_ITEM lemma_libraries lemma_driver lemma_cudart lemma_nvml lemma_cublas) # shared libraries alone: lemma::cuda and lemma::cudart
+list(REMOVE_ITEM lemma_libraries lemma_driver lemma_cudart lemma_nvml lemma_cublas lemma_cublas_lt) # shared libraries alone: lemma::cuda and lemma::cudart
 set(lemma_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lemma)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lemma DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(TARGETS lemma lemma_shared ${lemma_libraries} EXPORT lemmaTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""The table of cuBLAS's functions, src/cublas/functions.def, from a CUDA toolkit's public header and the symbols of its library.
+"""The tables of cuBLAS's functions, src/cublas/functions.def and lt_functions.def, from a CUDA toolkit's public headers and the
+symbols of its libraries.
 
 usage: scripts/cublas_functions.py [--check] [TOOLKIT]
 
-TOOLKIT is /usr/local/cuda unless told. Facts taken: which symbols libcublas.so.13 exports (nm), and how cublas_api.h declares
-them. Which of them Lemma implements, and by what, is said by ROUTINES here; all others are refused. --check writes nothing and
-fails if the table, or a number in src/cublas/types.h, is not as the toolkit has it. 77: there is no toolkit, or no nm.
+TOOLKIT is /usr/local/cuda unless told. Facts taken: which symbols libcublas.so.13 and libcublasLt.so.13 export (nm), and how
+cublas_api.h and cublasLt.h declare them. Which of them Lemma implements, and by what, is said by ROUTINES here; all others are
+refused. --check writes nothing and fails if a table, or a number in src/cublas, is not as the toolkit has it. 77: there is no
+toolkit, or no nm.
 """
 
 import argparse
@@ -16,8 +18,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-TABLE = ROOT / "src/cublas/functions.def"
-TYPES = ROOT / "src/cublas/types.h"
+FOLDER = ROOT / "src/cublas"
 HEAD = """\
 // cuBLAS's functions: one row a symbol of libcublas.so.13, one fact a field. Made by scripts/cublas_functions.py from the
 // public header of CUDA 13.0 and its library's symbols; what implements a function is said there.
@@ -29,8 +30,15 @@ HEAD = """\
 //
 // Whoever includes this defines the macros and Int, and types.h's types; what rows return is routines.h's.
 """
+LT_HEAD = """\
+// cublasLt's functions: one row a symbol of libcublasLt.so.13. Made by scripts/cublas_functions.py from the public header of CUDA
+// 13.0 and its library's symbols; what implements a function is said there. Rows are those of functions.def; what they return is
+// lt_routines.h's.
+"""
 TYPE = {"S": "CUDA_R_32F", "D": "CUDA_R_64F", "C": "CUDA_C_32F", "Z": "CUDA_C_64F", "H": "CUDA_R_16F"}
-OTHER = {"cublasGetStatusName": "const char*", "cublasGetStatusString": "const char*", "cublasGetCudartVersion": "size_t"}
+OTHER = {"cublasGetStatusName": "const char*", "cublasGetStatusString": "const char*", "cublasGetCudartVersion": "size_t",
+         "cublasLtGetStatusName": "const char*", "cublasLtGetStatusString": "const char*", "cublasLtGetVersion": "size_t",
+         "cublasLtGetCudartVersion": "size_t"}  # fmt: skip
 # A pattern of symbols, and the call: {0} is the type of the letter, {args} the arguments.
 ROUTINES = [
     ("cublasCreate_v2", "create({args})"),
@@ -85,6 +93,24 @@ ROUTINES = [
     ("cublas([CZ])h(erk|er2k)_v2|cublas([CZ])h(erkx)", "s{1_h}({0}, true, {args})"),
     ("cublas([SDCZ])(trmm|trsm)_v2|cublas([SDCZ])(geam|dgmm)", "{1}({0}, {args})"),
     ("cublas([SDCZ])(trsm|getrf|getri|getrs|matinv|geqrf|gels)Batched", "{1}_batched({0}, {args})"),
+    ("cublasLt(Create|Destroy|GetProperty)", "lt_{0_}({args})"),
+    ("cublasLtHeuristicsCacheGetCapacity", "lt_get_cache_capacity({args})"),
+    ("cublasLtHeuristicsCacheSetCapacity|cublasLtLogger(SetCallback|SetFile|OpenFile|SetLevel|SetMask|ForceDisable)", "lt_ignore({args})"),
+    ("cublasLt(MatrixLayout|MatmulDesc)(Create|Destroy)", "lt_{0_}_{1_}({args})"),
+    ("cublasLt(MatrixLayout|MatmulDesc)Init_internal", "lt_{0_}_init({args})"),
+    ("cublasLt(MatrixLayout|MatmulDesc)(Set|Get)Attribute", "lt_{0_}_{1_}({args})"),
+    ("cublasLtMatmulPreference(Create|Destroy)", "lt_preference_{0_}({args})"),
+    ("cublasLtMatmulPreferenceInit_internal", "lt_preference_init({args})"),
+    ("cublasLtMatmulPreference(Set|Get)Attribute", "lt_preference_{0_}({args})"),
+    ("cublasLtMatrixTransformDesc(Create|Destroy)", "lt_transform_desc_{0_}({args})"),
+    ("cublasLtMatrixTransformDescInit_internal", "lt_transform_desc_init({args})"),
+    ("cublasLtMatrixTransformDesc(Set|Get)Attribute", "lt_transform_desc_{0_}({args})"),
+    ("cublasLtMatmulAlgoConfig(Set|Get)Attribute", "lt_algo_{0_}({args})"),
+    ("cublasLtMatmulAlgoGetHeuristic", "lt_heuristic({args})"),
+    ("cublasLtMatmulAlgoGetIds", "lt_algo_ids({args})"),
+    ("cublasLtMatmulAlgo(Init|Check)", "lt_algo_{0_}({args})"),
+    ("cublasLtMatmul", "lt_matmul({args})"),
+    ("cublasLtMatrixTransform", "lt_transform({args})"),
 ]
 
 
@@ -132,8 +158,8 @@ def with_int(narrow, wide):
     return both
 
 
-def table(symbols, declared):
-    lines = [HEAD]
+def table(head, symbols, declared):
+    lines = [head]
     refused = []
     for symbol in sorted(symbols):
         if symbol.endswith("_64") and symbol[:-3] in symbols and call_of(symbol[:-3], []):
@@ -154,10 +180,13 @@ def table(symbols, declared):
 
 
 def wrong_numbers(headers):
-    """Enumerators of types.h that have another number in the toolkit."""
-    theirs = dict(re.findall(r"\b((?:CUBLAS|CUDA)_\w+)\s*=\s*(-?\d+)", headers))
-    return [f"types.h: {name} is {theirs[name]}" for name, number in re.findall(r"\b(\w+) = (-?\d+)", TYPES.read_text())
-            if theirs.get(name, number) != number]  # fmt: skip
+    """Enumerators that have another number in the toolkit."""
+    theirs = dict(re.findall(r"\b((?:CUBLAS|CUBLASLT|CUDA)_\w+)\s*=\s*(-?\d+)\s*[,/}\n]", headers))
+    ours = [pair for name in ("types.h", "lt_types.h") for pair in re.findall(r"\b(\w+) = (-?\d+)\b(?! \|)", (FOLDER / name).read_text())]
+    prefix = {"LAYOUT": "MATRIX_LAYOUT", "MATMUL": "MATMUL_DESC", "PREFERENCE": "MATMUL_PREF", "TRANSFORM": "MATRIX_TRANSFORM_DESC", "CONFIG": "ALGO_CONFIG"}
+    ours += [(f"CUBLASLT_{prefix[kind]}_{name}", number)
+             for kind, name, number in re.findall(r"^(\w+)\((\w+), (\d+), \w+\)$", (FOLDER / "lt_attributes.def").read_text(), re.MULTILINE)]
+    return [f"{name} is {theirs[name]}" for name, number in ours if theirs.get(name, number) != number]
 
 
 def main():
@@ -165,19 +194,22 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("toolkit", nargs="?", default="/usr/local/cuda", type=pathlib.Path)
     options = parser.parse_args()
-    header, library = options.toolkit / "include/cublas_api.h", options.toolkit / "lib64/libcublas.so.13"
-    if not header.exists() or not library.exists() or not shutil.which("nm"):
+    headers = {name: options.toolkit / f"include/{name}" for name in ("cublas_api.h", "cublasLt.h", "library_types.h")}
+    libraries = {name: options.toolkit / f"lib64/{name}" for name in ("libcublas.so.13", "libcublasLt.so.13")}
+    if not all(path.exists() for path in (*headers.values(), *libraries.values())) or not shutil.which("nm"):
         print(f"SKIPPED: no cuBLAS in {options.toolkit}, or no nm")
         return 77
-    listed = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
-    symbols = {line.split()[-1].split("@")[0] for line in listed.splitlines()} - {"libcublas.so.13"}
-    made = table(symbols, declarations(header.read_text()))
-    wrong = wrong_numbers(header.read_text() + (options.toolkit / "include/library_types.h").read_text())
-    if not options.check:
-        TABLE.write_text(made)
-    elif TABLE.read_text() != made:
-        wrong.append("functions.def is not what the toolkit gives: run scripts/cublas_functions.py")
-    print("\n".join(wrong) if wrong else f"{len(symbols)} symbols")
+    texts = {name: path.read_text() for name, path in headers.items()}
+    wrong = wrong_numbers("".join(texts.values()))
+    for file, head, header, library in (("functions.def", HEAD, "cublas_api.h", "libcublas.so.13"),
+                                        ("lt_functions.def", LT_HEAD, "cublasLt.h", "libcublasLt.so.13")):  # fmt: skip
+        listed = subprocess.run(["nm", "-D", "--defined-only", libraries[library]], check=True, capture_output=True, text=True).stdout
+        made = table(head, {line.split()[-1].split("@")[0] for line in listed.splitlines()} - {library}, declarations(texts[header]))
+        if not options.check:
+            (FOLDER / file).write_text(made)
+        elif (FOLDER / file).read_text() != made:
+            wrong.append(f"{file} is not what the toolkit gives: run scripts/cublas_functions.py")
+    print("\n".join(wrong) if wrong else "as the toolkit has it")
     return 1 if wrong else 0
 
 

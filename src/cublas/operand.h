@@ -148,6 +148,15 @@ inline Complex conjugate(const Complex& value) {
   return std::conj(value);
 }
 
+template <class V>
+Dense<V> transposed(const Dense<V>& from) {
+  Dense<V> to(from.columns, from.rows);
+  for (int64_t j = 0; j < from.columns; ++j)
+    for (int64_t i = 0; i < from.rows; ++i)
+      to(j, i) = from(i, j);
+  return to;
+}
+
 inline void require_operation(cublasOperation_t op) {
   require(op == CUBLAS_OP_N || op == CUBLAS_OP_T || op == CUBLAS_OP_C);
 }

@@ -121,15 +121,6 @@ void solve_triangular(const Dense<V>& a, cublasFillMode_t uplo, cublasOperation_
               });
 }
 
-template <class V>
-Dense<V> transposed(const Dense<V>& from) {
-  Dense<V> to(from.columns, from.rows);
-  for (int64_t j = 0; j < from.columns; ++j)
-    for (int64_t i = 0; i < from.rows; ++i)
-      to(j, i) = from(i, j);
-  return to;
-}
-
 cublasStatus_t copy_triangle(const cublasContext& handle, cublasFillMode_t uplo, const Triangle& from,
                              const Triangle& to);
 

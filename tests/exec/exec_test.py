@@ -154,7 +154,7 @@ class Exec(Case):
         self.assertTrue(paths.endswith(":/a:/b"))
         self.assertTrue((pathlib.Path(paths.split(":")[0]) / "libcuda.so.1").exists())
         folder = paths.split(":")[0]
-        self.assertEqual(preloaded.split(":"), [f"{folder}/{n}" for n in ("liblemma_preload.so", "libcuda.so.1", "libcudart.so.13", "libcublas.so.13")])
+        self.assertEqual(preloaded.split(":"), [f"{folder}/{n}" for n in ("liblemma_preload.so", "libcuda.so.1", "libcudart.so.13", "libcublasLt.so.13", "libcublas.so.13")])
         names = "LD_LIBRARY_PATH LD_PRELOAD"
         again = self.exec("sh", "-c", f"'{self.lemma}' exec printenv {names}", env={"LD_LIBRARY_PATH": "/a:/b", "LD_PRELOAD": ""})
         self.assertEqual(again.stdout.splitlines(), [paths, preloaded])
