@@ -1,5 +1,5 @@
 // cuBLAS as programs see it: every function of functions.def. What they take and give is in NVIDIA's "cuBLAS
-// Library"; what Lemma's do differently: docs/exec.md.
+// Library"; what Lemma's do differently: docs/cublas.md.
 #pragma once
 
 #include "types.h"

@@ -46,7 +46,7 @@ thread_local const char* Named::symbol_ = "cuBLAS";
 
 cublasStatus_t refuse(const char* symbol) {
   if (is_set("LEMMA_VERBOSE"))
-    std::fprintf(stderr, "lemma: %s is not implemented (docs/exec.md)\n", symbol);
+    std::fprintf(stderr, "lemma: %s is not implemented (docs/cublas.md)\n", symbol);
   return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
