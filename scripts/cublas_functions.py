@@ -39,6 +39,8 @@ TYPE = {"S": "CUDA_R_32F", "D": "CUDA_R_64F", "C": "CUDA_C_32F", "Z": "CUDA_C_64
 OTHER = {"cublasGetStatusName": "const char*", "cublasGetStatusString": "const char*", "cublasGetCudartVersion": "size_t",
          "cublasLtGetStatusName": "const char*", "cublasLtGetStatusString": "const char*", "cublasLtGetVersion": "size_t",
          "cublasLtGetCudartVersion": "size_t"}  # fmt: skip
+# What libraries of later toolkits want to be there when they are loaded.
+LATER = {"lt_functions.def": {"cublasLtGroupedMatrixLayoutCreate", "cublasLtGroupedMatrixLayoutInit_internal"}}
 # A pattern of symbols, and the call: {0} is the type of the letter, {args} the arguments.
 ROUTINES = [
     ("cublasCreate_v2", "create({args})"),
@@ -204,7 +206,8 @@ def main():
     for file, head, header, library in (("functions.def", HEAD, "cublas_api.h", "libcublas.so.13"),
                                         ("lt_functions.def", LT_HEAD, "cublasLt.h", "libcublasLt.so.13")):  # fmt: skip
         listed = subprocess.run(["nm", "-D", "--defined-only", libraries[library]], check=True, capture_output=True, text=True).stdout
-        made = table(head, {line.split()[-1].split("@")[0] for line in listed.splitlines()} - {library}, declarations(texts[header]))
+        symbols = {line.split()[-1].split("@")[0] for line in listed.splitlines()} - {library} | LATER.get(file, set())
+        made = table(head, symbols, declarations(texts[header]))
         if not options.check:
             (FOLDER / file).write_text(made)
         elif (FOLDER / file).read_text() != made:

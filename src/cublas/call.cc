@@ -17,9 +17,9 @@ bool is_set(const char* variable) {
 // Under `lemma exec`, once a process and library.
 std::atomic<uint64_t> computed{0};
 void say_how_many() {
-  std::fprintf(stderr,
-               "lemma: %llu call%s of cuBLAS ran on the CPU: their sums are in another order than NVIDIA's\n",
-               static_cast<unsigned long long>(computed.load()), computed.load() == 1 ? "" : "s");
+  const auto count = static_cast<unsigned long long>(computed.load());
+  std::fprintf(stderr, "lemma: %llu %s of cuBLAS ran on the CPU: %s sums are in another order than NVIDIA's\n",
+               count, count == 1 ? "call" : "calls", count == 1 ? "its" : "their");
 }
 void count() {
   if (computed++ == 0 && (is_set("LEMMA_SAY_WHEN_KILLED") || is_set("LEMMA_REPORTS")))

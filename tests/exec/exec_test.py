@@ -21,6 +21,15 @@ from cli_case import FAILED, OK, USAGE, Case, main  # noqa: E402
 
 LAUNCHER = os.environ.get("LAUNCHER", "")
 RPATH_LIBRARY = os.environ.get("RPATH_LIBRARY", "")
+# Twos, added up by cuBLAS.
+CUBLAS = """
+import ctypes
+cuda, cublas = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libcublas.so.13")
+handle, x, result = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_float()
+assert cublas.cublasCreate_v2(ctypes.byref(handle)) == 0
+assert cuda.cuMemAlloc_v2(ctypes.byref(x), 8) == 0 and cuda.cuMemsetD32_v2(x, 0x40000000, 2) == 0
+assert cublas.cublasSasum_v2(handle, 2, x, 1, ctypes.byref(result)) == 0 and result.value == 4
+"""
 
 
 class Exec(Case):
@@ -163,6 +172,11 @@ class Exec(Case):
         asks = [sys.executable, "-c", "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).runtime_version())", RPATH_LIBRARY]
         self.assertEqual(subprocess.run(asks, capture_output=True, text=True, check=True).stdout, "7\n")
         self.assertEqual(self.exec(*asks).stdout, "13000\n")
+
+    def test_cublas_says_that_its_sums_are_in_another_order(self):
+        said = "lemma: 1 call of cuBLAS ran on the CPU: its sums are in another order than NVIDIA's\n"
+        self.assertEqual(self.exec(sys.executable, "-c", CUBLAS).stderr, said)
+        self.assertEqual(self.exec(sys.executable, "-c", "import ctypes; ctypes.CDLL('libcublas.so.13')").stderr, "")
 
     def test_torch_is_followed_by_lemma_torch_and_no_sitecustomize_is_hidden(self):
         (self.folder / "torch.py").write_text("class version:\n    cuda = None\n")
