@@ -1,9 +1,8 @@
-// Submitting, and what is said at the end.
+// Submitting, and what is refused.
 #include "cublas/call.h"
 
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <string_view>
 
 namespace lemma::cublas {
@@ -12,18 +11,6 @@ namespace {
 bool is_set(const char* variable) {
   const char* value = std::getenv(variable);
   return value && *value && std::string_view(value) != "0";
-}
-
-// Under `lemma exec`, once a process and library.
-std::atomic<uint64_t> computed{0};
-void say_how_many() {
-  const auto count = static_cast<unsigned long long>(computed.load());
-  std::fprintf(stderr, "lemma: %llu %s of cuBLAS ran on the CPU: %s sums are in another order than NVIDIA's\n",
-               count, count == 1 ? "call" : "calls", count == 1 ? "its" : "their");
-}
-void count() {
-  if (computed++ == 0 && (is_set("LEMMA_SAY_WHEN_KILLED") || is_set("LEMMA_REPORTS")))
-    std::atexit(say_how_many);
 }
 
 cublasStatus_t status_of(CUresult status) {
@@ -52,10 +39,8 @@ cublasStatus_t refuse(const char* symbol) {
 
 cublasStatus_t submit(CUstream stream, CUlemmaWork work) {
   const Driver* with = driver();
-  if (with && ensure_context(*with) == CUDA_SUCCESS) {
-    count();
+  if (with && ensure_context(*with) == CUDA_SUCCESS)
     return status_of(with->cuLemmaCompute(stream, &work));
-  }
   work.release(work.data);
   return CUBLAS_STATUS_NOT_INITIALIZED;
 }

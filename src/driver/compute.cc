@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace lemma::driver {
@@ -104,6 +106,28 @@ CUresult enqueue_computation(const Computation& computation, const lemma::Stream
 
 } // namespace lemma::driver
 
+namespace lemma::driver {
+namespace {
+
+// Under `lemma exec` the end of a process says how many there were: by both libraries, in one line.
+std::atomic<uint64_t> computations{0};
+
+void say_how_many() {
+  const uint64_t count = computations;
+  std::fputs(fmt::format("lemma: {} of cuBLAS ran on the CPU: {} sums are in another order than NVIDIA's\n",
+                         count == 1 ? "1 call" : fmt::format("{} calls", count), count == 1 ? "its" : "their")
+                 .c_str(),
+             stderr);
+}
+
+void count_computation() {
+  if (computations++ == 0 && (std::getenv("LEMMA_SAY_WHEN_KILLED") || std::getenv("LEMMA_REPORTS")))
+    std::atexit(say_how_many);
+}
+
+} // namespace
+} // namespace lemma::driver
+
 using namespace lemma::driver;
 
 CUresult cuLemmaCompute(CUstream handle, const CUlemmaWork* work) {
@@ -114,6 +138,7 @@ CUresult cuLemmaCompute(CUstream handle, const CUlemmaWork* work) {
     std::shared_ptr<Stream> stream;
     if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
       return wrong;
+    count_computation();
     return stream->submit(std::move(computation));
   });
 }
