@@ -337,6 +337,14 @@ const Case kCases[] = {
        p.finish(fixed ? p.a : p.c);
        p.add_one(p.b, p.z.address(), p.x.address());
      }},
+    {"BetweenRowsThatTheHostWrites",
+     [](Program& p, bool fixed) {
+       const auto write_rows = [&p](const MemoryInTurn& memory) {
+         return memory.write(p.x.address(), p.host, p.host.size() / 2, 256);
+       };
+       EXPECT_TRUE(p.a.compute("a product", write_rows));
+       p.add_one(p.b, p.x.address() + (fixed ? 128 : 256), p.y.address());
+     }},
     {"NotAskedWhetherItIsDone",
      [](Program& p, bool fixed) {
        p.add_one(p.a, p.x.address(), p.y.address());

@@ -402,6 +402,34 @@ TEST_F(Streams, AHostFunctionCannotWaitForTheDevice) {
       << thrown.error().text;
 }
 
+TEST_F(Streams, AHostFunctionComputesInItsTurn) {
+  const Stream stream = device_.create_stream();
+  const auto buffer = *device_.allocate(24);
+  const std::array<uint32_t, 6> words{1, 2, 3, 4, 5, 6};
+  expect(stream.write(buffer.address(), std::as_bytes(std::span(words))));
+  std::array<uint32_t, 2> rows{};
+  expect(stream.compute("doubles", [&](const MemoryInTurn& memory) -> Result<void, Error> {
+    if (auto read = memory.read(buffer.address() + 4, std::as_writable_bytes(std::span(rows)), 4, 12); !read)
+      return read;
+    const std::array<uint32_t, 2> doubled{2 * rows[0], 2 * rows[1]};
+    return memory.write(buffer.address() + 4, std::as_bytes(std::span(doubled)), 4, 12);
+  }));
+  std::array<uint32_t, 6> got{};
+  expect(stream.read(buffer.address(), std::as_writable_bytes(std::span(got))));
+  expect_done(stream);
+  EXPECT_EQ(rows, (std::array<uint32_t, 2>{2, 5}));
+  EXPECT_EQ(got, (std::array<uint32_t, 6>{1, 4, 3, 4, 10, 6}));
+  for (const uint64_t row_bytes : {4, 512}) { // rows that lie behind the end, short and long
+    std::vector<std::byte> more(2 * row_bytes);
+    expect(stream.compute("reads too much", [&](const MemoryInTurn& memory) {
+      return memory.read(buffer.address() + 12, more, row_bytes, row_bytes + 8);
+    }));
+    const auto outside = stream.synchronize();
+    ASSERT_FALSE(outside);
+    EXPECT_EQ(outside.error().kind, ErrorKind::invalid_argument);
+  }
+}
+
 TEST_F(Streams, AHostFunctionMayGiveStreamsMore) {
   const Words w = words(1);
   const Stream stream = device_.create_stream();
