@@ -68,7 +68,7 @@ ROUTINES = [
     ("cublasCsrot_v2", "rot(CUDA_C_32F, CUDA_R_32F, {args})"),
     ("cublasZdrot_v2", "rot(CUDA_C_64F, CUDA_R_64F, {args})"),
     ("cublas([SDCZ])rotg_v2", "rotg({0}, {args})"),
-    ("cublas([SD])rotm_v2", "rotm({0}, {args})"),
+    ("cublas([SD])(rotm|rotmg)_v2", "{1}({0}, {args})"),
     ("cublas([SDCZ])(gemv|gbmv)_v2", "{1}({0}, {args})"),
     ("cublas([SDCZ])gemv(Batched|StridedBatched)", "gemv_{1_}({0}, {0}, {0}, {args})"),
     ("cublasHSHgemv(Batched|StridedBatched)", "gemv_{0_}(CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, {args})"),

@@ -312,8 +312,9 @@ cublasStatus_t rotm(cudaDataType type, cublasHandle_t handle, int64_t n, void* x
 
 namespace {
 
-// A few numbers, each where the pointer mode says: what f makes of their values goes back.
-template <size_t count, class F>
+// A few numbers, each where the pointer mode says: what f makes of their values goes back, but for the last
+// `kept`.
+template <size_t count, size_t kept = 0, class F>
 cublasStatus_t change_numbers(cublasHandle_t handle, const std::array<void*, count>& at,
                               const std::array<cudaDataType, count>& types, F f) {
   const cublasContext& with = checked(handle);
@@ -324,7 +325,7 @@ cublasStatus_t change_numbers(cublasHandle_t handle, const std::array<void*, cou
     for (size_t i = 0; i < count; ++i)
       decode(types[i], at[i], 1, &values[i]);
     f(values);
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; i < count - kept; ++i)
       encode(types[i], &values[i], 1, at[i]);
     return CUBLAS_STATUS_SUCCESS;
   }
@@ -336,7 +337,7 @@ cublasStatus_t change_numbers(cublasHandle_t handle, const std::array<void*, cou
       decode(types[i], bytes.data(), 1, &values[i]);
     }
     f(values);
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < count - kept; ++i) {
       encode(types[i], &values[i], 1, bytes.data());
       memory.write(address_of(at[i]), bytes.data(), bytes_of(types[i]), 1, 0);
     }
@@ -362,7 +363,69 @@ void make_complex_rotation(std::array<Complex, 4>& v) {
   v = {direction * r, v[1], size / r, direction * std::conj(v[1]) / r};
 }
 
+// d1, d2, x1, then a flag and h11, h21, h12, h22 (rotm()), and y1: the modified rotation that makes the
+// second of (x1 sqrt(d1), y1 sqrt(d2)) zero, scaled so that d1 and d2 stay near 1.
+//
+// Source: C. L. Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", 1979, appendix.
+void make_modified_rotation(std::array<Complex, 9>& v) {
+  double d1 = v[0].real(), d2 = v[1].real(), x1 = v[2].real(), flag = -2;
+  const double y1 = v[8].real(), p2 = d2 * y1, p1 = d1 * x1, q2 = p2 * y1, q1 = p1 * x1;
+  double h11 = 0, h21 = 0, h12 = 0, h22 = 0;
+  const auto make_nothing = [&] { flag = -1, h11 = h21 = h12 = h22 = d1 = d2 = x1 = 0; };
+  if (d1 < 0) {
+    make_nothing();
+  } else if (p2 == 0) {
+    v[3] = flag;
+    return;
+  } else if (std::abs(q1) > std::abs(q2)) {
+    h21 = -y1 / x1, h12 = p2 / p1;
+    const double u = 1 - h12 * h21;
+    flag = 0, d1 /= u, d2 /= u, x1 *= u;
+    if (u <= 0)
+      make_nothing();
+  } else if (q2 < 0) {
+    make_nothing();
+  } else {
+    flag = 1, h11 = p1 / p2, h22 = x1 / y1;
+    const double u = 1 + h11 * h22, first = d2 / u;
+    d2 = d1 / u, d1 = first, x1 = y1 * u;
+  }
+  constexpr double kStep = 4096;
+  const auto scale = [&](double& d, double& h_first, double& h_second, double* x) {
+    while (d != 0 && (std::abs(d) <= 1 / (kStep * kStep) || std::abs(d) >= kStep * kStep)) {
+      if (flag == 0)
+        h11 = h22 = 1;
+      else if (flag == 1)
+        h21 = -1, h12 = 1;
+      flag = -1;
+      const double by = std::abs(d) < 1 ? kStep : 1 / kStep;
+      d *= by * by, h_first /= by, h_second /= by;
+      if (x)
+        *x /= by;
+    }
+  };
+  scale(d1, h11, h12, &x1);
+  scale(d2, h21, h22, nullptr);
+  v[0] = d1, v[1] = d2, v[2] = x1, v[3] = flag;
+  if (flag != 0)
+    v[4] = h11, v[7] = h22;
+  if (flag != 1)
+    v[5] = h21, v[6] = h12;
+}
+
 } // namespace
+
+cublasStatus_t rotmg(cudaDataType type, cublasHandle_t handle, void* d1, void* d2, void* x1, const void* y1,
+                     void* param) {
+  require(param != nullptr);
+  std::array<void*, 9> at{d1, d2, x1};
+  for (size_t i = 0; i < 5; ++i)
+    at[3 + i] = static_cast<char*>(param) + i * bytes_of(type);
+  at[8] = const_cast<void*>(y1); // which is kept
+  std::array<cudaDataType, 9> types;
+  types.fill(type);
+  return change_numbers<9, 1>(handle, at, types, make_modified_rotation);
+}
 
 cublasStatus_t rotg(cudaDataType type, cublasHandle_t handle, void* a, void* b, void* c, void* s) {
   return change_numbers<4>(handle, {a, b, c, s}, {type, type, real_type_of(type), type},

@@ -86,6 +86,8 @@ cublasStatus_t rot(cudaDataType type, cudaDataType sine_type, cublasHandle_t han
                    int64_t incx, void* y, int64_t incy, const void* c, const void* s);
 cublasStatus_t rotm(cudaDataType type, cublasHandle_t handle, int64_t n, void* x, int64_t incx, void* y,
                     int64_t incy, const void* param);
+cublasStatus_t rotmg(cudaDataType type, cublasHandle_t handle, void* d1, void* d2, void* x1, const void* y1,
+                     void* param);
 cublasStatus_t rotg(cudaDataType type, cublasHandle_t handle, void* a, void* b, void* c, void* s);
 
 // level2.cc

@@ -186,6 +186,40 @@ TYPED_TEST(OfReal, Rotm) {
   }
 }
 
+// The rotation makes the second number zero and keeps d1 * x1^2 + d2 * y1^2; scaled where d1 or d2 is far
+// from 1.
+TYPED_TEST(OfReal, Rotmg) {
+  using T = TypeParam;
+  const auto rotmg = pick<T>(cublasSrotmg_v2, cublasDrotmg_v2);
+  for (const auto& [first, second, x, y, wanted] : {std::tuple(2.0, 1.0, 3.0, 1.0, 0),
+                                                    {1.0, 3.0, 1.0, 2.0, 1},
+                                                    {1e-9, 1e-9, 4.0, 1.0, -1},
+                                                    {1e9, 1.0, 1.0, 1.0, -1}})
+    for (const bool on_device : {false, true}) {
+      std::vector<T> all{
+          static_cast<T>(first), static_cast<T>(second), static_cast<T>(x), static_cast<T>(y), 9, 9, 9, 9, 9};
+      if (on_device) {
+        OK(cublasSetPointerMode_v2(this->handle, CUBLAS_POINTER_MODE_DEVICE));
+        const Array<T> there(all);
+        OK(rotmg(this->handle, there.at(0), there.at(1), there.at(2), there.at(3), there.at(4)));
+        all = there.get();
+        OK(cublasSetPointerMode_v2(this->handle, CUBLAS_POINTER_MODE_HOST));
+      } else {
+        OK(rotmg(this->handle, &all[0], &all[1], &all[2], &all[3], &all[4]));
+      }
+      ASSERT_EQ(all[4], wanted);
+      const double h11 = wanted == 0 ? 1 : all[5], h21 = wanted == 1 ? -1 : all[6],
+                   h12 = wanted == 1 ? 1 : all[7], h22 = wanted == 0 ? 1 : all[8];
+      EXPECT_NEAR(h21 * x + h22 * y, 0, 1e-6);
+      EXPECT_NEAR((h11 * x + h12 * y) / all[2], 1, 1e-6);
+      const double length = first * x * x + second * y * y;
+      EXPECT_NEAR(all[0] * all[2] * all[2] / length, 1, 1e-6);
+    }
+  T one = 1, zero = 0, param[5] = {};
+  OK(rotmg(this->handle, &one, &one, &one, &zero, param));
+  EXPECT_EQ(param[0], -2);
+}
+
 TYPED_TEST_SUITE(OfComplex, ComplexTypes);
 
 TYPED_TEST(OfComplex, SumsAndDots) {
