@@ -21,6 +21,9 @@ namespace {
 namespace plain {
 typedef double V __attribute__((vector_size(16)));
 constexpr int kVectors = 2, kColumns = 2;
+inline V all_are(double value) {
+  return V{value, value};
+}
 inline V fma_of(V a, V b, V c) {
   return V{std::fma(a[0], b[0], c[0]), std::fma(a[1], b[1], c[1])};
 }
@@ -37,6 +40,9 @@ inline V fma_of(V a, V b, V c) {
 namespace avx2 {
 typedef double V __attribute__((vector_size(32)));
 constexpr int kVectors = 3, kColumns = 4; // 12 sums, and 4 registers for the rest
+inline V all_are(double value) {
+  return _mm256_set1_pd(value);
+}
 inline V fma_of(V a, V b, V c) {
   return _mm256_fmadd_pd(a, b, c);
 }
@@ -53,6 +59,9 @@ inline V fma_of(V a, V b, V c) {
 namespace avx512 {
 typedef double V __attribute__((vector_size(64)));
 constexpr int kVectors = 3, kColumns = 8;
+inline V all_are(double value) {
+  return _mm512_set1_pd(value);
+}
 inline V fma_of(V a, V b, V c) {
   return _mm512_fmadd_pd(a, b, c);
 }
