@@ -251,27 +251,11 @@ def _zero(zero_on_cpu: _OnCpu) -> Callable:
     return run
 
 
-def _drawn(draw: Callable) -> Callable[[_OnCpu], Callable]:
-    """Random numbers: the GPU's, but where only the CPU has the operator."""
-
-    def choose(on_cpu: _OnCpu) -> Callable:
-        def run(*args: Any, **kwargs: Any) -> Any:
-            replaces = draw is random.OPERATORS["multinomial"] and (args[2:3] or [kwargs.get("replacement", False)])[0]
-            if replaces or torch.cuda.is_current_stream_capturing():
-                return on_cpu(*args, **kwargs)
-            return draw(*args, **kwargs)
-
-        return run
-
-    return choose
-
-
 # What is made otherwise than on the CPU; each is given the way over the CPU, too.
 _OTHERWISE: dict[str, Callable[[_OnCpu], Callable]] = {
     "copy_": _copy,
     "zero_": _zero,
-    **{name: _drawn(draw) for name, draw in random.OPERATORS.items()},
-    **{name: lambda _, composed=operator: composed for name, operator in composed.OPERATORS.items()},
+    **{name: lambda _, other=other: other for name, other in {**random.OPERATORS, **composed.OPERATORS}.items()},
 }
 
 

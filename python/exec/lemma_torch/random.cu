@@ -8,13 +8,27 @@
 // Compiled to random.ptx, which is what runs (CUDA 13.0): nvcc -std=c++20 -arch=compute_80 -ptx random.cu
 #include <cstdint>
 
+// Where a generator is, as torch's PhiloxCudaState has it. In a captured graph the first two are addresses of
+// what a replay has written there, and its draws begin `in_graph` after that offset.
+struct Place {
+  uint64_t seed, offset, in_graph;
+  bool captured;
+};
+
 namespace {
+
+__device__ uint64_t seed_of(const Place& at) {
+  return at.captured ? *reinterpret_cast<const uint64_t*>(at.seed) : at.seed;
+}
+__device__ uint64_t offset_of(const Place& at) {
+  return at.captured ? *reinterpret_cast<const uint64_t*>(at.offset) + at.in_graph : at.offset;
+}
 
 // Philox 4x32-10 (Salmon et al., 2011): 128 bits of each counter, whose upper half is the thread's number.
 class Philox {
 public:
-  __device__ Philox(uint64_t seed, uint64_t thread, uint64_t offset)
-      : counter_(offset / 4), thread_(thread), seed_(seed) {}
+  __device__ Philox(const Place& at, uint64_t thread)
+      : counter_(offset_of(at) / 4), thread_(thread), seed_(seed_of(at)) {}
 
   __device__ uint4 draw() {
     uint4 c = make_uint4(static_cast<uint32_t>(counter_), counter_ >> 32, static_cast<uint32_t>(thread_),
@@ -156,10 +170,10 @@ __device__ void each_of_grid(int64_t count, Draw draw_more, F f) {
 
 } // namespace
 
-extern "C" __global__ void draw_f32(float* out, int64_t count, uint64_t seed, uint64_t offset,
-                                    int distribution, float a, float b, int vector) {
+extern "C" __global__ void draw_f32(float* out, int64_t count, Place at, int distribution, float a, float b,
+                                    int vector) {
   constexpr float kBelowOne = 1.1920928955078125e-07f / 2;
-  Philox philox(seed, thread(), offset);
+  Philox philox(at, thread());
   if (vector == 0) {
     each_of_grid<4>(
         count, [&] { return draw(philox, distribution, 0.0f); },
@@ -176,19 +190,19 @@ extern "C" __global__ void draw_f32(float* out, int64_t count, uint64_t seed, ui
   }
 }
 
-extern "C" __global__ void draw_f64(double* out, int64_t count, uint64_t seed, uint64_t offset,
-                                    int distribution, double a, double b) {
+extern "C" __global__ void draw_f64(double* out, int64_t count, Place at, int distribution, double a,
+                                    double b) {
   constexpr double kBelowOne = 2.220446049250313e-16 / 2;
-  Philox philox(seed, thread(), offset);
+  Philox philox(at, thread());
   each_of_grid<2>(
       count, [&] { return draw(philox, distribution, 0.0); },
       [=](int64_t i, double drawn) { out[i] = transformed(drawn, distribution, a, b, kBelowOne); });
 }
 
 // base + x % range, of 32 bits or of 64; a range of 0 is that of all numbers.
-extern "C" __global__ void draw_i64(int64_t* out, int64_t count, uint64_t seed, uint64_t offset, int bits,
-                                    uint64_t range, int64_t base) {
-  Philox philox(seed, thread(), offset);
+extern "C" __global__ void draw_i64(int64_t* out, int64_t count, Place at, int bits, uint64_t range,
+                                    int64_t base) {
+  Philox philox(at, thread());
   const auto place = [=](int64_t i, uint64_t drawn) {
     out[i] = static_cast<int64_t>(range == 0 ? drawn : drawn % range) + base;
   };
@@ -204,4 +218,77 @@ extern "C" __global__ void draw_i64(int64_t* out, int64_t count, uint64_t seed, 
                                (static_cast<uint64_t>(x.z) << 32) | x.w);
       },
       place);
+}
+
+// How often what is expected so often happens, by a number in (0, 1]: the first whose distribution function
+// reaches it. Sums begin where there is next to nothing, by Stirling's series.
+__device__ unsigned poisson_quantile(double expected, double reach) {
+  const double far = 12 * sqrt(expected);
+  double count = 0, probability = exp(-expected);
+  if (expected > 700) {
+    count = floor(expected - far);
+    const double stirling = 1 / (12 * count) - 1 / (360 * count * count * count);
+    probability =
+        exp(count * log(expected / count) - expected + count - stirling) * rsqrt(6.283185307179586 * count);
+  }
+  for (double sum = probability; sum < reach && count < expected + far; sum += probability) {
+    count += 1;
+    probability *= expected / count;
+  }
+  return static_cast<unsigned>(count);
+}
+
+// By Knuth: how many uniform numbers it takes until their product with e^expected is 1 at most.
+__device__ unsigned poisson_product(float expected, Philox& philox) {
+  float product = expf(expected);
+  uint4 drawn{};
+  for (unsigned count = 0;; ++count) {
+    if (count % 4 == 0)
+      drawn = philox.draw();
+    product *= uniform(element(drawn, count % 4));
+    if (product <= 1.0f)
+      return count;
+  }
+}
+
+// Poisson's numbers in place of their expectations. cuRAND rejects by approximations of the incomplete gamma
+// function from 64 to 4000; these here are others.
+extern "C" __global__ void draw_poisson(double* out, int64_t count, Place at) {
+  for (int64_t i = thread(); i < count; i += threads()) {
+    Philox philox(at, i);
+    const double expected = out[i];
+    if (expected < 64)
+      out[i] = poisson_product(static_cast<float>(expected), philox);
+    else if (expected > 4000)
+      out[i] = static_cast<unsigned>(sqrt(expected) * normal(philox.draw()).x + expected + 0.5);
+    else
+      out[i] = poisson_quantile(expected, uniform(philox.draw().x));
+  }
+}
+
+// out * factor + summand, rounded once.
+extern "C" __global__ void scale_and_shift(double* out, int64_t count, double factor, double summand) {
+  for (int64_t i = thread(); i < count; i += threads())
+    out[i] = fma(out[i], factor, summand);
+}
+
+// Shuffles the numbers in `out` whose keys, which are sorted, are equal.
+extern "C" __global__ void shuffle_equal(int64_t* out, int64_t count, Place at, const int64_t* keys) {
+  for (int64_t first = thread(); first < count; first += threads()) {
+    if (first > 0 && keys[first] == keys[first - 1])
+      continue;
+    int64_t equal = 1;
+    while (first + equal < count && keys[first + equal] == keys[first])
+      ++equal;
+    Philox philox(at, first);
+    uint4 drawn{};
+    for (int64_t i = equal - 1, n = 0; i > 0; --i, ++n) {
+      if (n % 4 == 0)
+        drawn = philox.draw();
+      const int64_t other = element(drawn, n % 4) % (i + 1);
+      const int64_t kept = out[first + i];
+      out[first + i] = out[first + other];
+      out[first + other] = kept;
+    }
+  }
 }

@@ -1,8 +1,8 @@
 """Random numbers of a CUDA generator, the same that a GPU gives: drawn by kernels on the virtual GPU (random.cu).
 
 A generator's state is a seed and an offset. An operator draws for each element by the number of a thread, of which there are as many as
-the GPU holds at a time: so numbers depend on how many multiprocessors it has. While a graph is captured nothing of a generator can be
-known, and the operators of operators.py draw the CPU's.
+the GPU holds at a time: so numbers depend on how many multiprocessors it has. Where a graph is captured, its kernels find both in memory
+that torch writes before each replay.
 """
 
 from __future__ import annotations
@@ -42,6 +42,20 @@ def _driver() -> ctypes.CDLL:
     return ctypes.CDLL("libcuda.so.1")
 
 
+class _Place(ctypes.Structure):
+    """Where a generator is: PhiloxCudaState in torch's C++, Place in random.cu."""
+
+    _fields_ = [("seed", ctypes.c_uint64), ("offset", ctypes.c_uint64), ("in_graph", ctypes.c_uint64), ("captured", ctypes.c_bool)]
+
+
+@functools.lru_cache(maxsize=None)
+def _take() -> Callable:
+    """at::CUDAGeneratorImpl::philox_cuda_state(), which knows of graphs."""
+    take = ctypes.CDLL("libtorch_cuda.so")["_ZN2at17CUDAGeneratorImpl17philox_cuda_stateEm"]
+    take.restype, take.argtypes = _Place, [ctypes.c_void_p, ctypes.c_uint64]
+    return take
+
+
 def _launch(name: str, out: torch.Tensor, grid: int, block: int, *arguments) -> None:
     values = [ctypes.c_uint64(out.data_ptr()), ctypes.c_int64(out.numel()), *arguments]
     pointers = (ctypes.c_void_p * len(values))(*[ctypes.addressof(value) for value in values])
@@ -51,15 +65,10 @@ def _launch(name: str, out: torch.Tensor, grid: int, block: int, *arguments) -> 
         raise RuntimeError(f"CUDA error {status}: launch of {name}")
 
 
-def _taken(generator: Optional[torch.Generator], device: torch.device, offsets: int) -> tuple:
-    """The seed and the offset, after which the generator is so much further."""
+def _taken(generator: Optional[torch.Generator], device: torch.device, offsets: int) -> _Place:
+    """Where the generator is, after which it is so much further."""
     index = torch.cuda.current_device() if device.index is None else device.index
-    generator = generator or torch.cuda.default_generators[index]
-    state = generator.get_state()
-    seed, offset = state.view(torch.int64).tolist()
-    state.view(torch.int64)[1] = offset + (offsets + 3) // 4 * 4
-    generator.set_state(state)
-    return ctypes.c_uint64(seed), ctypes.c_uint64(offset)
+    return _take()((generator or torch.cuda.default_generators[index])._cdata, offsets)
 
 
 def _grid(count: int, device: torch.device, unroll: int) -> tuple[int, int]:
@@ -93,7 +102,7 @@ class _Reals(NamedTuple):
         real = ctypes.c_double if double else ctypes.c_float
         blocks, offsets = _grid(count, device, 2 if double else 4)
         parameters = [ctypes.c_int(self.distribution), real(self.a), real(self.b)] + ([] if double else [ctypes.c_int(self.vector)])
-        _launch("draw_f64" if double else "draw_f32", out, blocks, _BLOCK, *_taken(generator, device, offsets), *parameters)
+        _launch("draw_f64" if double else "draw_f32", out, blocks, _BLOCK, _taken(generator, device, offsets), *parameters)
         return out
 
     def draw_for(self, tensor: torch.Tensor, generator: Optional[torch.Generator]) -> torch.Tensor:
@@ -116,7 +125,7 @@ def _integers(tensor: torch.Tensor, bits: int, range: int, base: int, generator:
     out = torch.empty(tensor.numel(), dtype=torch.int64, device=tensor.device)
     blocks, offsets = _grid(out.numel(), out.device, 4 if bits == 32 else 2)
     taken = _taken(generator, out.device, offsets)
-    _launch("draw_i64", out, blocks, _BLOCK, *taken, ctypes.c_int(bits), ctypes.c_uint64(range), ctypes.c_int64(base))
+    _launch("draw_i64", out, blocks, _BLOCK, taken, ctypes.c_int(bits), ctypes.c_uint64(range), ctypes.c_int64(base))
     return out
 
 
@@ -183,7 +192,7 @@ def _bernoulli_by_tensor(self, p, *, generator=None):
     drawn = torch.empty(self.numel(), dtype=torch.float32, device=self.device)
     taken = _taken(generator, self.device, 10)
     one, zero, by_fours = ctypes.c_float(1), ctypes.c_float(0), ctypes.c_int(4)
-    _launch("draw_f32", drawn, -(-self.numel() // (4 * 512)), 512, *taken, ctypes.c_int(UNIFORM), one, zero, by_fours)
+    _launch("draw_f32", drawn, -(-self.numel() // (4 * 512)), 512, taken, ctypes.c_int(UNIFORM), one, zero, by_fours)
     return self.copy_(drawn.view(self.size()) <= p)
 
 
@@ -214,12 +223,86 @@ def _native_dropout(input, p, train):
     return _dropped(input, 1 - p)
 
 
+def _checked(self: torch.Tensor, num_samples: int, replacement: bool) -> None:
+    """As torch words it."""
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > self.size(-1):
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if torch.cuda.is_current_stream_capturing() or self.numel() == 0:
+        return
+    weights = self.cpu()
+    if not bool((weights.max() < math.inf) & (weights.min() >= 0)):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if bool((weights.sum(-1) == 0).any()):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+def _drawn_by_rows(rows: int, columns: int, device: torch.device, generator: Optional[torch.Generator]) -> torch.Tensor:
+    """The first number of each thread's four: a row of blocks of 128 threads for each row, 65535 rows at a time."""
+    blocks, at_a_time = -(-columns // 128), min(rows, 65535)
+    place = _taken(generator, device, -(-rows // at_a_time) * 4)
+    one, zero, apart = ctypes.c_float(1), ctypes.c_float(0), ctypes.c_int(0)
+    drawn = []
+    for first in range(0, rows, at_a_time):
+        some = torch.empty(min(at_a_time, rows - first), blocks * 128, device=device)
+        _launch("draw_f32", some, some.size(0) * blocks, 128, place, ctypes.c_int(UNIFORM), one, zero, apart)
+        drawn.append(some[:, :columns])
+        if place.captured:
+            place.in_graph += 4
+        else:
+            place.offset += 4
+    return torch.cat(drawn)
+
+
 def _multinomial(self, num_samples, replacement=False, *, generator=None):
-    """Without replacement: the largest of each probability by an exponential number."""
-    quotients = self / torch.empty_like(self).exponential_(1, generator=generator)
-    if num_samples == 1:
-        return quotients.argmax(-1, keepdim=True)
-    return quotients.topk(num_samples)[1]
+    """Without replacement: the largest of each probability by an exponential number. With: where sums of probabilities reach a number."""
+    _checked(self, num_samples, replacement)
+    if not replacement or num_samples == 1:
+        quotients = self / torch.empty_like(self).exponential_(1, generator=generator)
+        return quotients.argmax(-1, keepdim=True) if num_samples == 1 else quotients.topk(num_samples)[1]
+    weights = self.reshape(-1, self.size(-1))
+    weights = weights / weights.sum(1, keepdim=True)
+    drawn = _drawn_by_rows(weights.size(0), num_samples, self.device, generator).to(self.dtype)
+    reached = torch.searchsorted(weights.cumsum(1), drawn).clamp_(max=weights.size(1) - 1)
+    numbers = torch.arange(weights.size(1), device=self.device)
+    possible = torch.where(weights != 0, numbers, 0).cummax(1).values
+    return possible.gather(1, reached).view(*self.size()[:-1], num_samples)
+
+
+def _multinomial_out(self, num_samples, replacement=False, *, generator=None, out):
+    drawn = _multinomial(self, num_samples, replacement, generator=generator)
+    return torch.ops.aten.resize_(out, drawn.size()).copy_(drawn)
+
+
+def _poisson(self, generator=None):
+    """The GPU's where 64 or less are expected, and more than 4000."""
+    result = self.to(torch.float64, memory_format=torch.contiguous_format, copy=True)
+    if result.numel():
+        _launch("draw_poisson", result, -(-result.numel() // 512), 512, _taken(generator, self.device, 20))
+    return result.to(self.dtype)
+
+
+def _rrelu(self, noise, lower=0.125, upper=1 / 3, training=False, generator=None):
+    """Negative elements by a random factor, which becomes the noise."""
+    if not training:
+        return torch.nn.functional.leaky_relu(self, (lower + upper) / 2)
+    if self.numel() == 0:
+        return torch.empty_like(self)
+    factor = _Reals(UNIFORM, 1.0).draw(self.numel(), _computed_in(self.dtype), self.device, generator).to(self.dtype).to(torch.float64)
+    blocks = min(-(-factor.numel() // _BLOCK), 1024)
+    _launch("scale_and_shift", factor, blocks, _BLOCK, ctypes.c_double(upper - lower), ctypes.c_double(lower))
+    noise.copy_(torch.where(self <= 0, factor.to(self.dtype).view(self.size()), 1))
+    return torch.where(self <= 0, self * noise, self)
+
+
+def _rrelu_in_place(self, *args, **kwargs):
+    return self.copy_(_rrelu(self, *args, **kwargs))
+
+
+def _rrelu_out(self, *args, out, **kwargs):
+    result = _rrelu(self, *args, **kwargs)
+    return torch.ops.aten.resize_(out, result.size()).copy_(result)
 
 
 def _normal_by_tensors(mean, std, *, generator=None):
@@ -231,16 +314,6 @@ def _normal_by_means(mean, std=1.0, *, generator=None):
     return torch.empty_like(mean).normal_(0, std, generator=generator).add_(mean)
 
 
-def _philox(seed: int, thread: int, counter: int) -> list[int]:
-    """The four words of a counter, as random.cu draws them."""
-    words, key = [counter & 0xFFFFFFFF, counter >> 32, thread & 0xFFFFFFFF, thread >> 32], [seed & 0xFFFFFFFF, seed >> 32]
-    for _ in range(10):
-        a, b = 0xD2511F53 * words[0], 0xCD9E8D57 * words[2]
-        words = [(b >> 32) ^ words[1] ^ key[0], b & 0xFFFFFFFF, (a >> 32) ^ words[3] ^ key[1], a & 0xFFFFFFFF]
-        key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
-    return words
-
-
 def _randperm(n, *, generator=None, out):
     """Numbers sorted by random keys, of so many bits that equal ones are rare; numbers of equal keys are shuffled among themselves."""
     torch.ops.aten.resize_(out, [n])
@@ -249,24 +322,15 @@ def _randperm(n, *, generator=None, out):
     bits = min(64, math.ceil(math.log2(n - (6 * n * n + 1) / (12 * math.log(0.9)))))
     width = torch.int32 if bits <= 32 else torch.int64
     limits = torch.iinfo(width)
-    keys = torch.empty(n, dtype=width, device=out.device).random_(limits.min, limits.max, generator=generator).cpu().to(torch.int64)
-    seed, offset = (taken.value for taken in _taken(generator, out.device, n))
+    keys = torch.empty(n, dtype=width, device=out.device).random_(limits.min, limits.max, generator=generator).to(torch.int64)
     if bits < limits.bits:
         keys &= (1 << bits) - 1
     keys, order = torch.sort(keys, stable=True)
-    first = 0
-    while first < n - 1 and len(equal := torch.nonzero(keys[first + 1 :] == keys[first:-1])):
-        begin = first + int(equal[0])
-        end = begin + int((keys[begin:] == keys[begin]).sum())
-        drawn = [word for i in range(-(-(end - begin) // 4)) for word in _philox(seed, begin, offset // 4 + i)]
-        for i, word in zip(range(end - begin - 1, 0, -1), drawn):
-            other = begin + word % (i + 1)
-            order[begin + i], order[other] = int(order[other]), int(order[begin + i])
-        first = end
+    place = _taken(generator, out.device, n)
+    _launch("shuffle_equal", order, -(-n // 512), 512, place, ctypes.c_uint64(keys.data_ptr()))
     return out.copy_(order)
 
 
-# What draws; of multinomial, where nothing is put back.
 OPERATORS: dict[str, Callable] = {
     "uniform_": _uniform,
     "normal_": _complex_normal,
@@ -283,6 +347,11 @@ OPERATORS: dict[str, Callable] = {
     "randperm.generator_out": _randperm,
     "native_dropout": _native_dropout,
     "multinomial": _multinomial,
+    "multinomial.out": _multinomial_out,
+    "poisson": _poisson,
+    "rrelu_with_noise": _rrelu,
+    "rrelu_with_noise_": _rrelu_in_place,
+    "rrelu_with_noise.out": _rrelu_out,
     "normal.Tensor_Tensor": _normal_by_tensors,
     "normal.Tensor_float": _normal_by_means,
 }
