@@ -12,14 +12,15 @@ from typing import Any, Callable
 
 import torch
 
-from . import composed, graphs, mirrors, random, sparse
+from . import composed, graphs, layouts, mirrors, random
 
 # Operators that need no kernel: views, allocations, and what torch does by copies of bytes itself.
 _WITHOUT_A_KERNEL = frozenset(
     """
     alias as_strided empty.memory_format empty_strided is_coalesced is_pinned is_set_to pin_memory record_stream resize_ set_
     set_.source_Storage set_.source_Storage_storage_offset set_.source_Tensor set_data unfold view view.dtype view_as_complex
-    view_as_real _efficientzerotensor _indices _local_scalar_dense _pin_memory _reshape_alias _sparse_coo_tensor_with_dims _values
+    view_as_real _efficientzerotensor _indices _local_scalar_dense _nested_view_from_buffer _pin_memory _reshape_alias
+    _sparse_coo_tensor_with_dims _values
     """.split()
 )
 # Operators that a CUDA tensor reaches under another key than its own; and such that choose a library that is not there.
@@ -88,14 +89,14 @@ class _Call:
         devices = [leaf for leaf in leaves if isinstance(leaf, torch.device) and leaf.type == "cuda"]
         self.device = devices[0] if devices else tensors[0].device if tensors else torch.device("cuda", torch.cuda.current_device())
         self.stream = mirrors.stream_of(self.device)
-        parts = {id(tensor): sparse.parts(tensor) for tensor in tensors if sparse.is_sparse(tensor)}
+        self._parts = parts = {id(tensor): layouts.parts(tensor) for tensor in tensors if layouts.is_composed(tensor)}
         dense = [part for tensor in tensors for part in parts.get(id(tensor), [tensor])]
         self._mirrors = mirrors.Mirrors(dense)
         self._hosts: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # by id; the tensor, so that the id stays its own
         for tensor in dense + tensors:
             if id(tensor) in parts:
                 made_of = [self._hosts[id(part)][1] for part in parts[id(tensor)]]
-                self._hosts[id(tensor)] = (tensor, sparse.of_parts(tensor, made_of))
+                self._hosts[id(tensor)] = (tensor, layouts.of_parts(tensor, made_of))
             elif id(tensor) not in self._hosts:
                 self._hosts[id(tensor)] = (tensor, self._mirrors.mirror(tensor).of(tensor))
         self._args, self._kwargs = _map(self._to_host, args), _map(self._to_host, kwargs)
@@ -150,8 +151,11 @@ class _Call:
         """What the operator has written, also where it has given it another size."""
         for tensor in self.written:
             host = self._hosts[id(tensor)][1]
-            if sparse.is_sparse(tensor):
+            if layouts.is_sparse(tensor):
                 tensor.data = self._on_device(host)
+            elif id(tensor) in self._parts:
+                for part in self._parts[id(tensor)]:
+                    self._mirrors.mirror(part).write_back(part, self.stream)
             elif tensor.size() == host.size() and tensor.stride() == host.stride():
                 self._mirrors.mirror(tensor).write_back(tensor, self.stream)
             else:
@@ -160,8 +164,8 @@ class _Call:
 
     def _on_device(self, host: torch.Tensor) -> torch.Tensor:
         """A new tensor, whose bytes copy_results() brings."""
-        if sparse.is_sparse(host):
-            return sparse.of_parts(host, [self._on_device(part) for part in sparse.parts(host)])
+        if layouts.is_composed(host):
+            return layouts.of_parts(host, [self._on_device(part) for part in layouts.parts(host)])
         tensor = torch.empty_strided(host.size(), host.stride(), dtype=host.dtype, device=self.device)
         self._new.append((tensor, host))
         return tensor
@@ -183,7 +187,7 @@ class _Call:
 
     def blank(self) -> None:
         for _, host in self._hosts.values():
-            if not sparse.is_sparse(host):
+            if not layouts.is_composed(host):
                 host.zero_()
 
     def compute_again(self, values: Any) -> None:
@@ -262,9 +266,10 @@ _OTHERWISE: dict[str, Callable[[_OnCpu], Callable]] = {
 def _names() -> list[tuple[str, str]]:
     """Operators with a CUDA kernel, "add.Tensor", and the dispatch key that they have it under."""
     all_names = [name[6:] for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
-    keys = {"CUDA": _WITHOUT_A_KERNEL, "SparseCUDA": sparse.WITHOUT_A_KERNEL, "SparseCsrCUDA": sparse.WITHOUT_A_KERNEL}
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-    found = [(n, key) for n in all_names for key, without in keys.items() if n not in without and has_kernel(f"aten::{n}", key)]
+    has_function = torch._C._dispatch_has_kernel_for_dispatch_key
+    found = [(n, "CUDA") for n in all_names if n not in _WITHOUT_A_KERNEL and has_function(f"aten::{n}", "CUDA")]
+    found += [(n, key) for n in all_names for key in layouts.KEYS if layouts.has_a_kernel(n, key) and has_function(f"aten::{n}", key)]
+    found.append(("copy_", "QuantizedCUDA"))
     return found + [(n, "CUDA") for n in _MORE if n in all_names and (n, "CUDA") not in found]
 
 
