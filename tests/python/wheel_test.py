@@ -17,9 +17,9 @@ import zipfile
 
 from install import ROOT, make_venv
 
-LIBRARIES = ("libcuda.so.1", "libcudart.so.13", "libnvidia-ml.so.1", "libcublas.so.13", "libcublasLt.so.13", "liblemma_preload.so", "bin/nvidia-smi")
+LIBRARIES = ("libcuda.so.1", "libcudart.so.13", "libnvidia-ml.so.1", "libcublas.so.13", "libcublasLt.so.13", "libcublas.so", "libcublasLt.so", "liblemma_preload.so", "bin/nvidia-smi")
 # What they may need of the machine, and nvidia-smi of the wheel.
-NEEDED = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-x86-64|libnvidia-ml)\.so\.\d")
+NEEDED = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-x86-64|libnvidia-ml|libcublas|libcublasLt)\.so\.\d")
 PROGRAM = """
 import ctypes
 cuda, nvml = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libnvidia-ml.so.1")
@@ -28,6 +28,7 @@ assert cuda.cuInit(0) == 0 and cuda.cuDeviceGetName(name, 96, 0) == 0
 assert ctypes.CDLL("libcudart.so.13").cudaRuntimeGetVersion(ctypes.byref(version)) == 0 and version.value == 13000
 assert ctypes.CDLL("libcublas.so.13").cublasGetVersion_v2(None, ctypes.byref(version)) == 0 and version.value == 130100
 assert ctypes.CDLL("libcublasLt.so.13").cublasLtGetVersion() == 130100
+assert ctypes.CDLL("libcublas.so").cublasLtGetVersion() == 130100  # as Triton opens it
 print(name.value.decode())
 assert nvml.nvmlInit_v2() == 0 and nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)) == 0
 assert nvml.nvmlDeviceGetName(device, name, 96) == 0
