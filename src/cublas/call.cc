@@ -1,6 +1,10 @@
 // Submitting, and what is refused.
 #include "cublas/call.h"
 
+#include "cublas/operand.h"
+
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -43,6 +47,14 @@ cublasStatus_t submit(CUstream stream, CUlemmaWork work) {
     return status_of(with->cuLemmaCompute(stream, &work));
   work.release(work.data);
   return CUBLAS_STATUS_NOT_INITIALIZED;
+}
+
+size_t checked_count(int64_t rows, int64_t columns, size_t element_bytes) {
+  static const auto most =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 2;
+  if (static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(element_bytes) > most)
+    throw std::bad_alloc();
+  return static_cast<size_t>(rows) * static_cast<size_t>(columns);
 }
 
 cublasStatus_t wait_for(CUstream stream) {

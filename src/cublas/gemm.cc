@@ -65,7 +65,7 @@ Gemm of_batch(Gemm g, const Batch& batch, int64_t i, const std::vector<CUdevicep
 } // namespace
 
 std::vector<CUdeviceptr> load_pointers(const Memory& memory, CUdeviceptr array, int64_t count) {
-  std::vector<CUdeviceptr> pointers(static_cast<size_t>(count));
+  std::vector<CUdeviceptr> pointers(checked_count(count, 1, sizeof(CUdeviceptr)));
   memory.read(pointers.data(), array, pointers.size() * sizeof(CUdeviceptr), 1, 0);
   return pointers;
 }

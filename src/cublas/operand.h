@@ -12,6 +12,10 @@
 
 namespace lemma::cublas {
 
+// rows * columns. Throws std::bad_alloc where so many elements would not fit half of the host's memory, which
+// would be promised, and not be there.
+size_t checked_count(int64_t rows, int64_t columns, size_t element_bytes);
+
 // Values, column-major, without gaps.
 template <class V>
 struct Dense {
@@ -20,7 +24,7 @@ struct Dense {
 
   Dense() = default;
   Dense(int64_t rows, int64_t columns)
-      : rows(rows), columns(columns), values(static_cast<size_t>(rows * columns)) {}
+      : rows(rows), columns(columns), values(checked_count(rows, columns, sizeof(V))) {}
   V& operator()(int64_t i, int64_t j) { return values[static_cast<size_t>(j * rows + i)]; }
   const V& operator()(int64_t i, int64_t j) const { return values[static_cast<size_t>(j * rows + i)]; }
   V* column(int64_t j) { return values.data() + j * rows; }

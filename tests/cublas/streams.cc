@@ -172,6 +172,16 @@ void check_host_memory() {
   EQUAL(1.F, host[0]);
 }
 
+// More than there is: of memory, and of elements that a number counts.
+void check_sizes() {
+  const cublasHandle_t handle = handle_of(nullptr);
+  const CUdeviceptr x = floats({1});
+  const float two = 2;
+  BLAS(cublasSgemm_v2_64(handle, CUBLAS_OP_N, CUBLAS_OP_N, int64_t{1} << 40, int64_t{1} << 40, 1, &two,
+                         pointer(x), int64_t{1} << 40, pointer(x), 1, &two, pointer(x), int64_t{1} << 40));
+  EQUAL(CUDA_ERROR_OUT_OF_MEMORY, cuCtxSynchronize());
+}
+
 // In a process of its own, since a fault takes the context.
 void apart(const std::function<void()>& check) {
   const pid_t child = fork();
@@ -192,6 +202,7 @@ int main() {
   setenv("LEMMA_CHECK", "1", 1);
   apart(check_memory);
   apart(check_host_memory);
+  apart(check_sizes);
   begin();
   const CUfunction add = function(load_kernels(), "add");
   check_findings(add);
