@@ -9,6 +9,7 @@
 #include "lemma/findings.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -21,10 +22,30 @@ namespace {
 
 std::atomic<State*> the_state{nullptr};
 std::atomic<bool> forked{false};
+std::atomic<bool> says_forked{false}; // once in each child
 thread_local int host_functions = 0;
 
 void print_error(const Error& error) {
   std::fprintf(stderr, "lemma: %s\n", error.text.c_str());
+}
+
+// In the child. What is locked here stays as the parent's other threads have left it: nothing of State is
+// touched any more.
+void forget_after_fork() {
+  forked = the_state.load() != nullptr;
+  says_forked = forked.load();
+}
+
+void say_forked() {
+  if (!says_forked.exchange(false))
+    return;
+  std::fprintf(
+      stderr,
+      "lemma: process %d is a child of fork, and its parent had initialized the driver: no call of it "
+      "works here (CUDA_ERROR_NOT_INITIALIZED), as with NVIDIA's. Start such a process with spawn: "
+      "multiprocessing.set_start_method(\"spawn\"), DataLoader(..., "
+      "multiprocessing_context=\"spawn\"), or exec after fork; or fork before the first use of the GPU\n",
+      static_cast<int>(getpid()));
 }
 
 } // namespace
@@ -59,8 +80,10 @@ std::optional<Machine> machine_now() {
 CUresult initialize() {
   static std::mutex* mutex = new std::mutex;
   const std::scoped_lock lock(*mutex);
-  if (forked)
+  if (forked) {
+    say_forked();
     return CUDA_ERROR_NOT_INITIALIZED;
+  }
   if (the_state.load())
     return CUDA_SUCCESS;
   std::optional<Machine> machine = machine_now();
@@ -81,13 +104,13 @@ CUresult initialize() {
   say_what_runs_when_killed();
   if (!machine->check)
     say_command_if_failing();
-  pthread_atfork(nullptr, nullptr, [] { forked = the_state.load() != nullptr; });
+  pthread_atfork(nullptr, nullptr, forget_after_fork);
   the_state.store(new State(*std::move(machine), *std::move(device)), std::memory_order_release);
   return CUDA_SUCCESS;
 }
 
 void tell_stream_findings() {
-  if (why_not_initialized() == CUDA_SUCCESS && state().machine.check)
+  if (!forked && the_state.load(std::memory_order_acquire) && state().machine.check)
     tell_findings(state().device.stream_findings());
 }
 
@@ -109,9 +132,11 @@ void tell_findings(const std::vector<Finding>& findings) {
 }
 
 CUresult why_not_initialized() {
-  return the_state.load(std::memory_order_acquire) && !forked.load(std::memory_order_relaxed)
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_NOT_INITIALIZED;
+  if (forked.load(std::memory_order_relaxed)) [[unlikely]] {
+    say_forked();
+    return CUDA_ERROR_NOT_INITIALIZED;
+  }
+  return the_state.load(std::memory_order_acquire) ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 bool in_host_function() {

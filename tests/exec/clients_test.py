@@ -86,6 +86,21 @@ assert right and os.waitpid(child, 0)[1] == 0
 assert uuid == f"GPU-{torch.cuda.get_device_properties(0).uuid}"
 '''
 
+# One that has used it may not: torch says so itself, before any call of the driver.
+TORCH_FORK_TOO_LATE = '''import os
+import torch
+
+torch.ones(4, device="cuda")
+child = os.fork()
+if child == 0:
+    try:
+        torch.ones(4, device="cuda")
+    except RuntimeError as error:
+        os._exit(0 if "Cannot re-initialize CUDA in forked subprocess" in str(error) and "spawn" in str(error) else 1)
+    os._exit(2)
+assert os.waitpid(child, 0)[1] == 0
+'''
+
 
 class Clients(Case):
     def run_client(self, path, *options):
@@ -138,6 +153,7 @@ class Clients(Case):
         if subprocess.run([PYTHON, "-c", "import torch; assert torch.version.cuda"], capture_output=True).returncode != 0:
             self.skipTest("no torch with CUDA")
         self.call("exec", PYTHON, "-c", TORCH_FORK)
+        self.assertNotIn("child of fork", self.call("exec", PYTHON, "-c", TORCH_FORK_TOO_LATE).stderr)
 
     def test_race_with_torch(self):
         self.finds("torch, triton", TORCH_RACE, "stream.race", "program.py", (11,))

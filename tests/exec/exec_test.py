@@ -31,6 +31,23 @@ assert cuda.cuMemAlloc_v2(ctypes.byref(x), 8) == 0 and cuda.cuMemsetD32_v2(x, 0x
 assert cublas.cublasSasum_v2(handle, 2, x, 1, ctypes.byref(result)) == 0 and result.value == 4
 """
 
+# A driver call in a child of a process that has used the driver, and what it says of the error.
+FORKS = """import ctypes
+import os
+
+driver = ctypes.CDLL("libcuda.so.1")
+assert driver.cuInit(0) == 0
+child = os.fork()
+if child == 0:
+    count, name, text = ctypes.c_int(), ctypes.c_char_p(), ctypes.c_char_p()
+    status = driver.cuDeviceGetCount(ctypes.byref(count))
+    assert status == driver.cuInit(0) == 3
+    assert driver.cuGetErrorName(status, ctypes.byref(name)) == driver.cuGetErrorString(status, ctypes.byref(text)) == 0
+    assert name.value == b"CUDA_ERROR_NOT_INITIALIZED" and b"not initialized" in text.value
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
 
 class Exec(Case):
     def exec(self, *words, status=OK, env=None):
@@ -85,6 +102,21 @@ class Exec(Case):
         self.assertEqual([f["id"] for f in report["findings"]], ["race.shared"])
         self.assertEqual(report["findings"][0]["count"], 2 * 64)
         self.assertEqual({k["name"].split("(")[0]: k["launches"] for k in report["kernels"]}, {"scale": 1, "exchange": 2})
+
+    def is_told_to_spawn(self, *words):
+        for options in ((), ("--check", "--stats")):
+            said = self.exec(*options, *words).stderr
+            lines = [line for line in said.splitlines() if "is a child of fork" in line]
+            self.assertEqual(len(lines), 1, said)
+            self.assertIn("CUDA_ERROR_NOT_INITIALIZED", lines[0])
+            for way in ('multiprocessing.set_start_method("spawn")', 'multiprocessing_context="spawn"'):
+                self.assertIn(way, lines[0])
+
+    def test_a_child_of_fork_is_told_to_spawn(self):
+        self.is_told_to_spawn(LAUNCHER, "scale", "fork", "refused", "refused")
+        self.assertNotIn("fork", self.exec("--check", LAUNCHER, "scale", "fork", "status=0").stderr)
+        (self.folder / "forks.py").write_text(FORKS)
+        self.is_told_to_spawn(sys.executable, self.path("forks.py"))
 
     def test_faults_are_in_the_report(self):
         report = self.report("--check", "--sarif", self.path("f.sarif"), LAUNCHER, "trap")

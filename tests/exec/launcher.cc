@@ -1,6 +1,6 @@
 // Does what its words say, in order, with the driver API: scale, exchange and store launch, spin launches
-// what takes hours, trap launches and wants the fault, fork has a child do the rest, _exit, kill and abort
-// end it, status=N is its exit status, schedule fails in every schedule but 0.
+// what takes hours, trap launches and wants the fault, fork has a child do the rest, refused
+// wants no call to work any more, _exit, kill and abort end it, status=N is its exit status, schedule fails in every schedule but 0.
 #include "driver/api.h"
 
 #include <sys/wait.h>
@@ -93,7 +93,11 @@ int main(int argc, char** argv) {
       status = std::getenv("LEMMA_SCHEDULE") && std::strcmp(std::getenv("LEMMA_SCHEDULE"), "0") != 0 ? 5 : 0;
     else if (word.starts_with("status="))
       status = std::atoi(word.c_str() + 7);
-    else if (word == "fork") {
+    else if (word == "refused") {
+      CUdeviceptr more = 0;
+      want(cuInit(0) == CUDA_ERROR_NOT_INITIALIZED, "no cuInit");
+      want(cuMemAlloc_v2(&more, 256) == CUDA_ERROR_NOT_INITIALIZED, "no memory");
+    } else if (word == "fork") {
       if (const pid_t child = ::fork(); child != 0) {
         int ended = 0;
         want(::waitpid(child, &ended, 0) == child, "a child");
