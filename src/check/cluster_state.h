@@ -280,6 +280,7 @@ struct ClusterState {
   std::vector<HeldRace> held;
   std::map<DefectKey, uint32_t> held_at;
   std::vector<RacingValues> racing_values; // of these, by agent of a warp
+  PrivateRegions private_regions;          // that these ask for
   // What was answered last about a load of a warp, and when.
   struct KnownFate {
     Whereabouts where;

@@ -108,6 +108,7 @@ bool Checker::follows_earlier(const Visit& visit, Records::Id earlier_id, uint32
   const uint64_t instructions = warp.instructions + (runs ? visit.x->executed : 0);
   LaneMask found = 0;
   std::vector<std::pair<const std::byte*, Holding>> held;
+  std::vector<std::pair<const std::byte*, Entering>> led;
   const auto follow = [&](const Whereabouts& where) {
     if (!(where.lanes & given))
       return true;
@@ -120,6 +121,8 @@ bool Checker::follows_earlier(const Visit& visit, Records::Id earlier_id, uint32
     for (const Holding& holding : fate.holds)
       if (const LaneMask lanes = holding.lanes & given & ~warp.exited)
         held.emplace_back(where.registers, Holding{holding.offset, lanes});
+    for (const Entering& entering : fate.in)
+      led.emplace_back(where.registers, Entering{entering.region, entering.lanes & given & ~warp.exited});
     return true;
   };
   for (const auto& [pc, lanes] : state.exited)
@@ -136,8 +139,11 @@ bool Checker::follows_earlier(const Visit& visit, Records::Id earlier_id, uint32
   }
   if (found != given)
     return false;
+  RacingValues& racing = cluster.racing_values[state.knowledge.agent()];
   for (const auto& [registers, holding] : held)
-    cluster.racing_values[state.knowledge.agent()].hold(race, registers, holding);
+    racing.hold(race, registers, holding);
+  for (const auto& [registers, entering] : led)
+    racing.branch(race, registers, entering);
   warp.follows_values = true;
   return true;
 }
@@ -148,7 +154,7 @@ const Fate& Checker::fate_in(ClusterState& cluster, const vgpu::Warp& warp, cons
   const Whereabouts& was = known.where;
   if (was.code != where.code || was.pc != where.pc || was.lanes != where.lanes ||
       was.executes != where.executes || was.active != where.active || known.instructions != instructions)
-    known = {where, instructions, fate_of(pc_of(*where.code, load), where)};
+    known = {where, instructions, fate_of(pc_of(*where.code, load), where, cluster.private_regions)};
   return known.fate;
 }
 

@@ -1,7 +1,7 @@
 // The values of loads that race, through registers. See loaded.h.
 #include "check/loaded.h"
 
-#include "vgpu/computes.h"
+#include "ptx/flow.h"
 
 #include <algorithm>
 #include <map>
@@ -16,56 +16,59 @@ using vgpu::DecodedInst;
 
 namespace {
 
-// Whether all that comes of its sources is in its destinations, and those are no predicates. A carry is
-// elsewhere.
-bool only_computes(const Code& code, const DecodedInst& in) {
-  if (in.source != ptx::kNone && (!vgpu::computes(code.opcode_of(in)) || in.updates ||
-                                  code.function->instructions[in.source].has(isa::Qual::cc)))
-    return false;
-  return in.dst_count != 0 && std::all_of(in.ops, in.ops + in.dst_count, [](const vgpu::Slot& slot) {
-           return slot.bytes != 0 || slot.reg == ptx::kNone;
-         });
-}
-
 // A shuffle's first source goes to other lanes, and decides nothing.
 bool goes_to_other_lanes(const Code& code, const DecodedInst& in, int source) {
   const Opcode opcode = code.opcode_of(in);
   return source == 0 && (opcode == Opcode::shfl_sync || opcode == Opcode::shfl);
 }
 
-// Calls f(offset, number of the source) for the registers that the instruction may read, its guard apart.
+constexpr int kNoNumber = -1;
+
+// Calls f(offset, number of the source) for the registers that the instruction may read, its guard apart; the
+// carry has no number.
 template <class F>
-void each_source(const DecodedInst& in, F&& f) {
+void each_source(const Code& code, const DecodedInst& in, F&& f) {
   for (int i = in.updates ? 0 : in.dst_count; i < in.op_count; ++i)
     if (in.ops[i].base == 0)
       f(in.ops[i].offset, i - in.dst_count);
+  if (reads_carry(code.opcode_of(in)))
+    f(kCarry, kNoNumber);
 }
 
-// The lanes in which a source of a selection is the one that is taken; `chosen`: the predicate; null if
-// it is not known.
-LaneMask taken_by(const Code& code, const DecodedInst& in, int source, const LaneMask* chosen) {
-  if (code.opcode_of(in) != Opcode::selp || source > 1 || !chosen)
-    return vgpu::kAllLanes;
-  return source == 0 ? *chosen : ~*chosen;
-}
-constexpr int kChosenBy = 2; // the source of selp that is a predicate
-
-// ... that it writes.
-template <class F>
-void each_destination(const DecodedInst& in, F&& f) {
-  for (int i = 0; i < in.dst_count; ++i)
-    if (in.ops[i].base == 0)
-      f(in.ops[i].offset);
+// The lanes in which the source has no part in what comes out: a selection takes the other one, or the other
+// one of an `and` or `or` of predicates decides. `known(source)`: what a predicate is; `racing(source)`: in
+// which lanes that is not sure.
+template <class Known, class Racing>
+LaneMask decided_without(const Code& code, const DecodedInst& in, int source, Known&& known,
+                         Racing&& racing) {
+  constexpr int kChosenBy = 2;
+  const Opcode opcode = code.opcode_of(in);
+  const auto predicate = [&](int of) -> std::optional<LaneMask> {
+    const vgpu::Slot& slot = in.ops[in.dst_count + of];
+    return slot.base == 0 && slot.bytes == 0 ? known(of) : std::nullopt;
+  };
+  if (source < 0 || source > 1 || (opcode != Opcode::selp && opcode != Opcode::and_ && opcode != Opcode::or_))
+    return 0;
+  if (opcode == Opcode::selp) {
+    const std::optional<LaneMask> chosen = predicate(kChosenBy);
+    return !chosen ? 0 : source == 0 ? ~*chosen : *chosen;
+  }
+  const int other = 1 - source;
+  const std::optional<LaneMask> value = predicate(other);
+  return value ? (opcode == Opcode::and_ ? ~*value : *value) & ~racing(other) : 0;
 }
 
 // The ways from a load to where lanes are, and what of its value comes along.
 class Ways {
 public:
-  Ways(uint32_t load, const Whereabouts& where) : load_(load), where_(where), code_(*where.code) {}
+  Ways(uint32_t load, const Whereabouts& where, PrivateRegions& regions)
+      : load_(load), where_(where), code_(*where.code), regions_(regions) {}
 
   Fate follow() {
     Fate fate;
-    if (!cut()) {
+    const auto size = static_cast<uint32_t>(code_.insts.size());
+    pieces_ = pieces_of(code_, {load_, load_ + 1, where_.pc});
+    if (pieces_.empty() || load_ + 1 >= size || where_.pc >= size) {
       fate.used = where_.lanes;
       fate.repeats = true;
       return fate;
@@ -74,10 +77,11 @@ public:
     fate.repeats = reaches_[piece_at(load_)];
     State& begin = states_.at(piece_at(load_ + 1));
     begin.lanes = where_.lanes;
-    each_destination(code_.insts[load_], [&](uint32_t offset) { begin.values[offset] |= where_.lanes; });
-    for (std::vector<size_t> left{piece_at(load_ + 1)}; !left.empty() && used_ != where_.lanes;) {
-      const size_t piece = left.back();
-      left.pop_back();
+    each_destination(code_, code_.insts[load_],
+                     [&](uint32_t offset) { begin.values[offset] |= where_.lanes; });
+    for (left_ = {piece_at(load_ + 1)}; !left_.empty() && used_ != where_.lanes;) {
+      const size_t piece = left_.back();
+      left_.pop_back();
       if (!is_passed_[piece])
         continue;
       State after = states_[piece];
@@ -86,7 +90,7 @@ public:
       for (size_t i = 0; i < pieces_[piece].next.size(); ++i)
         if (const size_t next = pieces_[piece].next[i];
             join(states_[next], after, lanes_that_go(pieces_[piece], i, after.lanes)))
-          left.push_back(next);
+          left_.push_back(next);
     }
     State& now = states_[piece_at(where_.pc)];
     if (where_.executes)
@@ -95,59 +99,24 @@ public:
     for (const auto& [offset, lanes] : now.values)
       if (lanes)
         fate.holds.push_back({offset, lanes});
+    for (const auto& [region, lanes] : branched_)
+      if (region->has(where_.pc))
+        fate.in.push_back({region, lanes & now.lanes});
     return fate;
   }
 
 private:
-  // A part of a basic block: one begins behind the load, and one where the lanes are.
-  struct Piece {
-    uint32_t begin = 0, end = 0; // pcs, half open
-    std::vector<size_t> next;    // the one fallen into, if any, first
-    bool falls_through = false;
-  };
   struct State {
     LaneMask lanes = 0; // that come here
     std::map<uint32_t, LaneMask> values;
+
+    LaneMask of(uint32_t offset) const {
+      const auto found = values.find(offset);
+      return found == values.end() ? 0 : found->second;
+    }
   };
 
-  // False: the ways are not known.
-  bool cut() {
-    const ptx::Flow flow = ptx::flow_of(*code_.function);
-    if (!flow.has_successors || flow.blocks.empty())
-      return false;
-    std::vector<uint32_t> begins{load_, load_ + 1, where_.pc};
-    for (const ptx::BasicBlock& block : flow.blocks)
-      begins.push_back(code_.inst_to_pc[block.begin]);
-    std::sort(begins.begin(), begins.end());
-    begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
-    const auto size = static_cast<uint32_t>(code_.insts.size());
-    while (!begins.empty() && begins.back() >= size)
-      begins.pop_back();
-    for (size_t i = 0; i < begins.size(); ++i)
-      pieces_.push_back(
-          {begins[i], i + 1 < begins.size() ? begins[i + 1] : size, {i + 1}, true}); // but at a block's end
-    std::vector<bool> begins_block(pieces_.size() + 1);
-    begins_block[pieces_.size()] = true;
-    for (const ptx::BasicBlock& block : flow.blocks)
-      begins_block[piece_at(code_.inst_to_pc[block.begin])] = true;
-    for (const ptx::BasicBlock& block : flow.blocks) {
-      size_t last = piece_at(code_.inst_to_pc[block.begin]);
-      while (!begins_block[last + 1])
-        ++last;
-      pieces_[last].next.clear();
-      for (const uint32_t next : block.successors)
-        pieces_[last].next.push_back(piece_at(code_.inst_to_pc[flow.blocks[next].begin]));
-      pieces_[last].falls_through = block.falls_through;
-    }
-    return load_ + 1 < size && where_.pc < size;
-  }
-
-  size_t piece_at(uint32_t pc) const {
-    return static_cast<size_t>(
-        std::lower_bound(pieces_.begin(), pieces_.end(), pc,
-                         [](const Piece& piece, uint32_t at) { return piece.begin < at; }) -
-        pieces_.begin());
-  }
+  size_t piece_at(uint32_t pc) const { return piece_with(pieces_, pc); }
 
   // What lies on a way that does not execute the load again.
   void find_passed() {
@@ -188,27 +157,90 @@ private:
       may &= guard.value_or(kAllLanes);
       must &= guard.value_or(0);
     }
-    std::optional<LaneMask> chosen;
-    if (code_.opcode_of(in) == Opcode::selp && in.ops[in.dst_count + kChosenBy].base == 0)
-      chosen = predicate_at(pc, in.ops[in.dst_count + kChosenBy].offset);
+    const LaneMask guards = in.guarded ? state.of(in.guard_offset) & state.lanes : 0;
+    const LaneMask led = led_to(pc) & state.lanes;
     LaneMask taken = 0, given = 0;
-    each_source(in, [&](uint32_t offset, int source) {
-      const auto value = state.values.find(offset);
-      if (value == state.values.end())
-        return;
-      const LaneMask lanes = value->second & may & taken_by(code_, in, source, chosen ? &*chosen : nullptr);
+    each_source(code_, in, [&](uint32_t offset, int source) {
+      const LaneMask lanes = state.of(offset) & may & ~decided_without(pc, state, source);
       (goes_to_other_lanes(code_, in, source) ? given : taken) |= lanes;
     });
-    if (taken && !only_computes(code_, in))
-      used_ |= std::exchange(taken, 0);
+    const auto use = [&](LaneMask& lanes) { used_ |= std::exchange(lanes, 0); };
+    const Effect effect = effect_of(code_, in);
+    switch (effect) {
+    case Effect::computes:
+      break;
+    case Effect::loads:
+      if (!led)
+        use(taken);
+      break;
+    case Effect::loads_privately:
+      break;
+    case Effect::gathers: // who takes part is not known
+      given |= taken;
+      taken = 0;
+      break;
+    case Effect::stores_privately:
+      if (const LaneMask stored = taken | guards | led)
+        state.values[kLocalMemory] |= stored;
+      return;
+    case Effect::branches:
+      if (guards)
+        branch(pc, state, guards);
+      return;
+    case Effect::acts:
+      use(taken);
+      used_ |= guards;
+      break;
+    }
+    if (may_load_local(code_, in))
+      taken |= state.of(kLocalMemory) & may;
     if (given) // to which of them is not known
       taken = may;
-    each_destination(in, [&](uint32_t offset) {
+    if (effect != Effect::acts)
+      taken |= guards | led;
+    each_destination(code_, in, [&](uint32_t offset) {
       if (taken)
-        state.values[offset] = (state.values[offset] & ~must) | taken;
+        state.values[offset] = (state.of(offset) & ~must) | taken;
       else if (const auto value = state.values.find(offset); value != state.values.end())
         value->second &= ~must;
     });
+  }
+
+  LaneMask decided_without(uint32_t pc, const State& state, int source) {
+    const DecodedInst& in = code_.insts[pc];
+    const auto offset = [&](int of) { return in.ops[in.dst_count + of].offset; };
+    return lemma::check::decided_without(
+        code_, in, source, [&](int of) { return predicate_at(pc, offset(of)); },
+        [&](int of) { return state.of(offset(of)); });
+  }
+
+  // The value decides where the lanes go on.
+  void branch(uint32_t pc, State& state, LaneMask lanes) {
+    const PrivateRegion* const region = regions_.behind(code_, pc);
+    if (!region) {
+      used_ |= lanes;
+      return;
+    }
+    for (const uint32_t offset : region->writes)
+      state.values[offset] |= lanes;
+    if (region->stores)
+      state.values[kLocalMemory] |= lanes;
+    LaneMask& known = branched_[region];
+    if ((lanes & ~known) == 0)
+      return;
+    known |= lanes;
+    for (size_t i = 0; i < pieces_.size(); ++i)
+      if (region->has(pieces_[i].begin))
+        left_.push_back(i);
+  }
+
+  // Lanes that may be here by such a branch.
+  LaneMask led_to(uint32_t pc) const {
+    LaneMask lanes = 0;
+    for (const auto& [region, branched] : branched_)
+      if (region->has(pc))
+        lanes |= branched;
+    return lanes;
   }
 
   // Lanes that a guard lets execute.
@@ -226,14 +258,11 @@ private:
     const auto writes = [&](uint32_t from, uint32_t to) {
       return std::any_of(code_.insts.begin() + from, code_.insts.begin() + to, [&](const DecodedInst& other) {
         bool written = false;
-        each_destination(other, [&](uint32_t offset) { written |= offset == predicate; });
+        each_destination(code_, other, [&](uint32_t offset) { written |= offset == predicate; });
         return written;
       });
     };
-    const size_t own = static_cast<size_t>(
-        std::upper_bound(pieces_.begin(), pieces_.end(), pc,
-                         [](uint32_t at, const Piece& piece) { return at < piece.begin; }) -
-        pieces_.begin() - 1);
+    const size_t own = piece_at(pc);
     bool written = writes(pc, pieces_[own].end);
     std::vector<bool> seen(pieces_.size());
     for (std::vector<size_t> left{own}; !left.empty() && !written;) {
@@ -280,22 +309,27 @@ private:
   const uint32_t load_;
   const Whereabouts& where_;
   const Code& code_;
-  std::vector<Piece> pieces_; // by pc
+  PrivateRegions& regions_;
+  std::vector<Piece> pieces_; // one begins behind the load, and one where the lanes are
   std::vector<bool> reaches_, is_passed_;
-  std::vector<State> states_;                                                   // as they begin
+  std::vector<State> states_; // as they begin
+  std::vector<size_t> left_;
+  std::map<const PrivateRegion*, LaneMask> branched_;                           // the value has led there
   std::map<std::pair<uint32_t, uint32_t>, std::optional<LaneMask>> predicates_; // by pc and offset
   LaneMask used_ = 0;
 };
 
 } // namespace
 
-Fate fate_of(uint32_t load, const Whereabouts& where) {
-  return Ways(load, where).follow();
+Fate fate_of(uint32_t load, const Whereabouts& where, PrivateRegions& regions) {
+  return Ways(load, where, regions).follow();
 }
 
 // --- from then on
 
 void RacingValues::add(std::vector<Made>& to, uint32_t race, LaneMask lanes) {
+  if (lanes == 0)
+    return;
   for (Made& made : to)
     if (made.race == race) {
       made.lanes |= lanes;
@@ -304,11 +338,18 @@ void RacingValues::add(std::vector<Made>& to, uint32_t race, LaneMask lanes) {
   to.push_back({race, lanes});
 }
 
+void RacingValues::add(std::vector<Made>& to, const std::vector<Made>& more) {
+  for (const Made& each : more)
+    add(to, each.race, each.lanes);
+}
+
 void RacingValues::load(uint32_t race, LaneMask lanes) {
   add(loaded_, race, lanes);
 }
 
 void RacingValues::hold(uint32_t race, const std::byte* registers, const Holding& holding) {
+  if (holding.offset == kLocalMemory)
+    registers = nullptr; // it outlives the activation
   for (Value& value : values_)
     if (value.race == race && value.registers == registers && value.in.offset == holding.offset) {
       value.in.lanes |= holding.lanes;
@@ -317,28 +358,110 @@ void RacingValues::hold(uint32_t race, const std::byte* registers, const Holding
   values_.push_back({race, registers, holding});
 }
 
-void RacingValues::begin(const vgpu::Exec& x, const Report& report) {
+void RacingValues::branch(uint32_t race, const std::byte* registers, const Entering& entering) {
+  if (entering.lanes)
+    branched_.push_back({race, registers, entering});
+}
+
+template <class F>
+void RacingValues::each_in(const vgpu::Exec& x, uint32_t offset, LaneMask lanes, F&& f) const {
+  const std::byte* const registers = offset == kLocalMemory ? nullptr : x.bases[0];
+  for (const Value& value : values_)
+    if (value.registers == registers && value.in.offset == offset && (value.in.lanes & lanes) != 0)
+      f(value.race, value.in.lanes & lanes);
+}
+
+// Of the lanes in which the instruction executes. Of one that gathers, all that its values come from, and all
+// lanes have what comes out.
+std::vector<RacingValues::Made> RacingValues::take_sources(const vgpu::Exec& x) const {
+  const DecodedInst& in = x.code->insts[x.pc];
+  const bool gathers = effect_of(*x.code, in) == Effect::gathers;
+  std::vector<Made> taken;
+  each_source(*x.code, in, [&](uint32_t offset, int source) {
+    if (goes_to_other_lanes(*x.code, in, source))
+      return;
+    const auto known = [&](int of) -> std::optional<LaneMask> { return x.pred(in, of); };
+    const auto racing = [&](int of) {
+      LaneMask found = 0;
+      each_in(x, in.ops[in.dst_count + of].offset, vgpu::kAllLanes,
+              [&](uint32_t, LaneMask lanes) { found |= lanes; });
+      return found;
+    };
+    const LaneMask lanes =
+        gathers ? vgpu::kAllLanes : x.active & ~decided_without(*x.code, in, source, known, racing);
+    each_in(x, offset, lanes,
+            [&](uint32_t race, LaneMask found) { add(taken, race, gathers ? x.active : found); });
+  });
+  if (may_load_local(*x.code, in))
+    each_in(x, kLocalMemory, x.active, [&](uint32_t race, LaneMask lanes) { add(taken, race, lanes); });
+  return taken;
+}
+
+// Whom a racing value has led here, or may have.
+std::vector<RacingValues::Made> RacingValues::lead_here(const vgpu::Exec& x) {
+  std::vector<Made> led;
+  for (Branched& branched : branched_) {
+    if (branched.registers != x.bases[0])
+      continue;
+    if (branched.in.region->has(x.pc))
+      add(led, branched.race, branched.in.lanes & x.mask);
+    else
+      branched.in.lanes &= ~x.mask;
+  }
+  std::erase_if(branched_, [](const Branched& branched) { return branched.in.lanes == 0; });
+  return led;
+}
+
+void RacingValues::use(const std::vector<Made>& values, const Report& report) {
+  for (const Made& used : values) {
+    vgpu::for_lanes(used.lanes, [&](int lane) { report(used.race, lane); });
+    const auto is_it = [&](const auto& each) { return each.race == used.race; };
+    std::erase_if(values_, is_it);
+    std::erase_if(branched_, is_it);
+    std::erase_if(made_, is_it);
+  }
+}
+
+void RacingValues::begin(const vgpu::Exec& x, PrivateRegions& regions, const Report& report) {
   const DecodedInst& in = x.code->insts[x.pc];
   now_ = &in;
   made_.clear();
   loaded_.clear();
-  if (values_.empty())
+  if (empty())
     return;
-  const LaneMask chosen = x.code->opcode_of(in) == Opcode::selp ? x.pred(in, kChosenBy) : 0;
-  each_source(in, [&](uint32_t offset, int source) {
-    if (goes_to_other_lanes(*x.code, in, source))
-      return;
-    for (const Value& value : values_)
-      if (value.registers == x.bases[0] && value.in.offset == offset)
-        if (const LaneMask lanes = value.in.lanes & x.active & taken_by(*x.code, in, source, &chosen))
-          add(made_, value.race, lanes);
-  });
-  if (made_.empty() || only_computes(*x.code, in))
-    return;
-  for (const Made& used : std::exchange(made_, {})) {
-    vgpu::for_lanes(used.lanes, [&](int lane) { report(used.race, lane); });
-    std::erase_if(values_, [&](const Value& value) { return value.race == used.race; });
+  const std::vector<Made> led = lead_here(x), taken = take_sources(x);
+  std::vector<Made> guards;
+  if (in.guarded)
+    each_in(x, in.guard_offset, x.mask, [&](uint32_t race, LaneMask lanes) { add(guards, race, lanes); });
+  const Effect effect = effect_of(*x.code, in);
+  if (effect == Effect::branches) {
+    std::vector<Made> used;
+    for (const Made& each : guards) {
+      const PrivateRegion* const region = regions.behind(*x.code, x.pc);
+      if (!region) {
+        used.push_back(each);
+        continue;
+      }
+      for (const uint32_t offset : region->writes)
+        hold(each.race, x.bases[0], {offset, each.lanes});
+      if (region->stores)
+        hold(each.race, nullptr, {kLocalMemory, each.lanes});
+      branch(each.race, x.bases[0], {region, each.lanes});
+    }
+    return use(used, report);
   }
+  add(made_, guards);
+  add(made_, led);
+  const bool addresses = effect == Effect::loads && led.empty();
+  if (!addresses)
+    add(made_, taken);
+  if (effect == Effect::acts)
+    use(std::exchange(made_, {}), report);
+  else if (addresses)
+    use(taken, report);
+  else if (effect == Effect::stores_privately)
+    for (const Made& stored : std::exchange(made_, {}))
+      hold(stored.race, nullptr, {kLocalMemory, stored.lanes});
 }
 
 void RacingValues::shuffle(const vgpu::Exec& x, const int* sources) {
@@ -348,14 +471,13 @@ void RacingValues::shuffle(const vgpu::Exec& x, const int* sources) {
       continue;
     LaneMask lanes = 0;
     vgpu::for_lanes(x.active, [&](int lane) { lanes |= (value.in.lanes >> sources[lane] & 1) << lane; });
-    if (lanes)
-      add(made_, value.race, lanes);
+    add(made_, value.race, lanes);
   }
 }
 
 void RacingValues::end(const vgpu::Exec& x, const DecodedInst& in) {
   if (!empty() || !made_.empty())
-    each_destination(in, [&](uint32_t offset) {
+    each_destination(*x.code, in, [&](uint32_t offset) {
       for (Value& value : values_)
         if (value.registers == x.bases[0] && value.in.offset == offset)
           value.in.lanes &= ~x.active;

@@ -467,16 +467,25 @@ void Checker::finds_undefined(const vgpu::Exec& x, const vgpu::DecodedInst& in, 
   x.warp->follows_values = true;
 }
 
+namespace {
+// The guard keeps it from executing, in all lanes.
+bool is_skipped(const vgpu::Exec& x, const vgpu::DecodedInst& in) {
+  return x.active == 0 && !in.always_run;
+}
+} // namespace
+
 void Checker::begins(const vgpu::Exec& x) {
   ClusterState& cluster = state(*x.cta->cluster);
-  values(cluster, x).begin(x, uses_undefined(x));
+  if (!is_skipped(x, x.code->insts[x.pc]))
+    values(cluster, x).begin(x, uses_undefined(x));
   if (RacingValues& racing = racing_values(cluster, x); !racing.empty())
-    racing.begin(x, uses_racing(cluster));
+    racing.begin(x, cluster.private_regions, uses_racing(cluster));
 }
 
 void Checker::ends(const vgpu::Exec& x, const vgpu::DecodedInst& in) {
   ClusterState& cluster = state(*x.cta->cluster);
-  values(cluster, x).end(x, in);
+  if (!is_skipped(x, in))
+    values(cluster, x).end(x, in);
   if (RacingValues& racing = racing_values(cluster, x); !racing.empty())
     racing.end(x, in);
 }

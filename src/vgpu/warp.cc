@@ -495,9 +495,15 @@ Step WarpRunner::execute_with_care(const DecodedInst& in, bool runs) {
       x.observer->executes(x, in);
   if (in.checks_init)
     check_written(in);
-  if (!runs)
-    return Step::next;
   constexpr bool watched = tells == Tells::values || tells == Tells::instructions;
+  if (!runs) {
+    if constexpr (watched)
+      if (x.warp->follows_values) {
+        x.observer->begins(x);
+        x.observer->ends(x, in);
+      }
+    return Step::next;
+  }
   if constexpr (watched) {
     if (in.touches_wgmma && x.active)
       x.observer->touches_wgmma_registers(x);

@@ -42,6 +42,11 @@ def floats(count):
     return Argument("in=FILE", struct.pack(f"<{count}f", *(r.randrange(-64, 65) / 8 for _ in range(count))))
 
 
+def changed_floats(count, times=1):
+    r = random.Random(count)
+    return Argument("inout=FILE:OUT", struct.pack(f"<{count}f", *(r.uniform(-2, 2) * times for _ in range(count))))
+
+
 def out(size):
     """Zeroed memory."""
     return Argument(f"out=OUT:{size}")
@@ -236,17 +241,15 @@ nvcc(
 )  # fmt: skip
 
 
-def triton(name, grid, args):
+def triton(name, grid, args, folder=TRITON / "ptx", launches=TRITON / "launches.json"):
     """A file of tests/triton/ptx, with the two buffers that Triton adds to the parameters."""
-    launch = json.loads((TRITON / "launches.json").read_text())[name]
+    launch = json.loads(launches.read_text())[name]
     ctas = 1
     for size in str(grid).split(","):
         ctas *= int(size)
     added = [scratch(max(launch["scratch_bytes"] * ctas, 16)), scratch(16)]
     options = ["--smem", str(launch["shared_bytes"])]
-    bases[name] = Base(
-        name, TRITON / "ptx" / f"{name}.ptx", "Triton", str(grid), str(launch["threads"]), options, [*args, *added]
-    )
+    bases[name] = Base(name, folder / f"{name}.ptx", "Triton", str(grid), str(launch["threads"]), options, [*args, *added])
 
 
 triton("matmul.sm_80", 1, [halves(64 * 160), halves(160 * 64), out(64 * 64 * 4), value(64), value(64), value(160)])
@@ -268,3 +271,15 @@ triton(
     "attention.sm_80", "3,1",
     [halves(192 * 64), halves(192 * 64), halves(192 * 64), out(192 * 128), out(192 * 4), value(0.125, "f32"), value(192)],
 )  # fmt: skip
+
+
+def training(name, grid, args):
+    """One of tests/triton/training."""
+    folder = TRITON / "training" / "ptx" / "3.9.0"
+    triton(name, grid, args, folder, folder / "launches.json")
+
+
+training("softmax_in_place", 3, [changed_floats(3 * 11), value(11)])
+training("running_mean", 3, [floats(90), changed_floats(3), changed(3), value(30), value(0.5, "f32")])
+training("sine_in_place", 2, [changed_floats(50, 200000), value(50)])
+training("clip_in_place", 2, [changed_floats(50), value(50)])

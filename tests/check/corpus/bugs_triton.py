@@ -183,3 +183,29 @@ bug(
 )
 bug(K, "async.unwaited", "barrier_after_wait_missing", cut("bar.sync #2"), [COPIES, FROM_SHARED])
 bug(K, "warp.mask", "row_sum_in_a_quad", only("shfl.sync.bfly #1", "lane < 4"), "shfl.sync.bfly")
+
+# ---- in place: a number that one thread stores lies in others, too, which all have loaded it
+LOAD, STORE = "ld.global.b32", "st.global.b32"
+bug("softmax_in_place", "race.global", "all_that_have_it_store", sub("and.pred %p2", "%p11,", "%p1,"), [LOAD, STORE])
+bug("clip_in_place", "race.global", "all_that_have_it_decide", sub("and.pred %p6", "%p5,", "%p3,"), [LOAD, STORE])
+bug(
+    "clip_in_place",
+    "race.global",
+    "it_is_an_address",
+    before("abs.f32", "mad.wide.s32 %rd1, %r1, 0, %rd1;", "@%p1 ld.global.b32 %r3, [%rd1];"),
+    [LOAD, STORE],
+)
+bug(
+    "running_mean",
+    "race.global",
+    "it_ends_the_program",
+    before("setp.eq.b32 %p2", "setp.lt.s32 %p2, %r3, -77;", "@%p2 ret;"),
+    ["ld.global.b32 { %r3 }", "st.global.b32 [ %rd2"],
+)
+bug(
+    "sine_in_place",
+    "race.global",
+    "a_branch_past_a_store",
+    before("add.s32 %r28, %r27", "st.global.b32 [ %rd10 + 0 ], { %r27 };"),
+    [LOAD, STORE],
+)

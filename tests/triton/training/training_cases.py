@@ -54,6 +54,34 @@ def inverse_rms(x):
 
 
 @case
+def softmax_in_place():
+    x = numbers(1, 3, 11)
+    powers = np.exp(wide(x)[0] - x.max(axis=-1, keepdims=True))
+    return Case((3,), {"x": near(powers / powers.sum(axis=-1, keepdims=True), x), "columns": i32(11)})
+
+
+@case
+def running_mean():
+    x, mean, count = numbers(1, 3, 30), numbers(2, 3), np.array([1, 4, 9], np.int32)
+    now = mean + (x.mean(axis=-1) - mean) / (count + 1)
+    args = {"x": In(x), "mean": near(now, mean), "count": InOut(count, count + 1), "columns": i32(30)}
+    return Case((3,), {**args, "momentum": f32(0)})
+
+
+@case
+def sine_in_place():
+    x = numbers(1, 50) * np.float32(200000)  # beyond 105615 the sine takes its slow path
+    (values,) = wide(x)
+    return Case((2,), {"x": near(np.where(x < 0, 0.5 * values, np.sin(values)), x), "count": i32(50)})
+
+
+@case
+def clip_in_place():
+    x = numbers(1, 50)
+    return Case((2,), {"x": InOut(x, np.clip(x, -1, 1)), "count": i32(50)})
+
+
+@case
 def rms_norm():
     x, w = numbers(1, 4, 200), numbers(2, 200)
     wx, ww = wide(x, w)

@@ -7,6 +7,7 @@ Only compile.py reads this file, and only it needs Triton. training_cases.py say
 
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
 
 VARIANTS = {}  # name -> (kernel, types of the parameters that are no constants, constants, warps)
 
@@ -41,6 +42,51 @@ def scale_in_place(gradient, scale, columns, B: tl.constexpr):
         at = begin + tl.arange(0, B)
         value = tl.load(row + at, mask=at < columns)
         tl.store(row + at, value * by, mask=at < columns)
+
+
+# ---- outputs in the place of inputs that are smaller than a program has threads: all have loaded, one of each element stores
+
+
+@triton.jit
+def larger(a, b):
+    """As PyTorch compares: NaN is the largest."""
+    return tl.where((a > b) | (a != a), a, b)
+
+
+@compiled("fp32 x; =i32 columns", B=16)
+def softmax_in_place(x, columns, B: tl.constexpr):
+    at = tl.arange(0, B)
+    row = x + tl.program_id(0) * columns + at
+    value = tl.load(row, mask=at < columns, other=float("-inf"))
+    powers = tl.exp(value - tl.reduce(value, 0, larger))
+    tl.store(row, powers / tl.sum(powers), mask=at < columns)
+
+
+@compiled("fp32 x mean; i32 count; =i32 columns; =fp32 momentum", B=32)
+def running_mean(x, mean, count, columns, momentum, B: tl.constexpr):
+    """Of a channel: momentum 0 takes all batches alike."""
+    at, channel = tl.arange(0, B), tl.program_id(0)
+    value = tl.load(x + channel * columns + at, mask=at < columns, other=0.0)
+    batches = tl.load(count + channel) + 1
+    before = tl.load(mean + channel)
+    now = before + (tl.sum(value) / columns - before) * tl.where(momentum > 0, momentum, 1 / batches.to(tl.float32))
+    tl.store(mean + channel, now)
+    tl.store(count + channel, batches)
+
+
+@compiled("fp32 x; =i32 count", B=32)
+def sine_in_place(x, count, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    value = tl.load(x + at, mask=at < count)
+    tl.store(x + at, tl.where(value < 0, 0.5 * value, libdevice.sin(value)), mask=at < count)
+
+
+@compiled("fp32 x; =i32 count", B=32)
+def clip_in_place(x, count, B: tl.constexpr):
+    """Stores what it changes."""
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    value = tl.load(x + at, mask=at < count)
+    tl.store(x + at, tl.where(value > 1, 1.0, -1.0), mask=(at < count) & (tl.abs(value) > 1))
 
 
 # ---- norms

@@ -14,9 +14,9 @@ const std::string kThreadZeroLast = "@%w bra L_late;\nld.global.u32 %r1, [%out];
                                     "add.u32 %r2, %r1, 1;\nbra L_use;\nL_late:\nnanosleep.u32 100000;\n"
                                     "ld.global.u32 %r1, [%out];\nadd.u32 %r2, %r1, 1;\nL_use:\n";
 
-std::string in_both_orders(const std::string& use) {
-  const auto verdict = [](const std::string& body) {
-    const std::string found = findings_of(kernel(body), 96);
+std::string in_both_orders(const std::string& use, const std::string& before = "") {
+  const auto verdict = [&](const std::string& body) {
+    const std::string found = findings_of(kernel(before + body), 96);
     return found.starts_with(kUsed) || found.find("\n" + kUsed) != found.npos ? "error"
            : found.starts_with("note " + kUsed)                               ? "note"
                                                                               : "nothing";
@@ -48,7 +48,7 @@ TEST(Loaded, IsARaceWhereAnotherThreadUsesIt) {
   // A store, an address, a branch, a predicate, another lane's number, an atomic operation.
   for (const std::string use : {"mad.wide.u32 %g, %t, 4, %out;\n@!%p st.global.u32 [%g+64], %r2;",
                                 "and.b32 %r3, %r1, 4;\nadd.u32 %r3, %r3, %a;\nst.shared.u32 [%r3], %t;",
-                                "setp.eq.u32 %q, %r1, 77;\n@%q bra L_end;\nL_end:",
+                                "setp.eq.u32 %q, %r1, 77;\n@%q bra L_end;\nst.shared.u32 [%a], 1;\nL_end:",
                                 "setp.eq.u32 %q, %r1, 77;\n@%q st.shared.u32 [%a], 1;",
                                 "shfl.sync.idx.b32 %r3, %t, %r1, 31, -1;", "red.shared.add.u32 [%s], %r1;"})
     EXPECT_EQ(in_both_orders(store + use), "error") << use;
@@ -65,6 +65,58 @@ TEST(Loaded, IsARaceWhereAnotherThreadUsesIt) {
                            "mov.u32 %r4, %r2;\nmov.u32 %r1, 0;\nmov.u32 %r2, 0;\nxor.b32 %r4, %r4, %t;\n"
                            "setp.gt.u32 %q, %t, 90;\n@%q st.shared.u32 [%a], %r4;"),
             "error");
+}
+
+const std::string kDecides = "@%p st.global.u32 [%out], %r2;\nsetp.lt.u32 %q, %r1, 1;\nmov.u32 %r3, 1;\n";
+const std::string kStore = "@!%p st.shared.u32 [%a], %r3;\n"; // by all but thread 0
+
+// What a predicate is made of goes on in what it selects, guards and branches past: in one thread's own.
+TEST(Loaded, IsFollowedThroughPredicates) {
+  const std::string stores[] = {
+      "selp.u32 %r3, %r2, 7, %q;\n",
+      "setp.gt.and.u32 %q, %t, 3, %q;\nselp.u32 %r3, %r2, 7, %q;\n",
+      "@%q add.u32 %r3, %r2, 1;\n",
+      "@!%q mov.u32 %r3, 2;\n",
+      "@%q ld.shared.u32 %r3, [%a];\n",
+      "@%q bra L_more;\nmov.u32 %r3, 2;\nL_more:\n",
+      "@!%q bra L_more;\nmov.u32 %r3, 2;\nL_more:\n",
+      "@%q bra L_other;\nmov.u32 %r3, 2;\nbra L_more;\nL_other:\nmov.u32 %r3, 3;\nL_more:\n",
+      "and.b32 %r4, %r1, 7;\nL_loop:\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %q, %r3, %r4;\n@%q bra L_loop;\n",
+      "@%q bra L_more;\nst.local.u32 [%local], %t;\nL_more:\nld.local.u32 %r3, [%local];\n",
+      "st.local.u32 [%local], %r1;\nld.local.u32 %r3, [%local];\n",
+      "and.b32 %r4, %r1, 4;\nadd.u32 %r4, %r4, %local;\nld.local.u32 %r3, [%r4];\n",
+  };
+  const std::string local = ".local .align 4 .b32 words[2];\n.reg .b32 %local;\nmov.u32 %local, words;\n"
+                            "st.local.v2.u32 [%local], {1, 2};\nst.shared.u32 [%a], 0;\nbar.sync 0;\n";
+  for (const std::string& made : stores) {
+    const auto race = [&](const std::string& use) { return in_both_orders(kDecides + made + use, local); };
+    EXPECT_EQ(race(kStore), "error") << made;
+    EXPECT_EQ(race("@%p st.shared.u32 [%a], %r3;\n"), "note") << made;
+    EXPECT_EQ(race("mov.u32 %r3, 7;\n" + kStore), "note") << made;
+  }
+  // It is not asked where another predicate decides.
+  EXPECT_EQ(in_both_orders("setp.lt.u32 %q, %r1, 1;\nand.pred %q, %q, %p;\n@%q st.global.u32 [%out], %r2;\n"),
+            "note");
+  EXPECT_EQ(in_both_orders("setp.lt.u32 %q, %r1, 1;\nor.pred %q, %p, %q;\n@%p st.global.u32 [%out], %r2;\n"
+                           "@%q st.shared.u32 [%a], 1;\n"),
+            "error");
+}
+
+TEST(Loaded, IsARaceWhereAPredicateDecidesWhatOthersSee) {
+  for (const std::string use :
+       {// a guard that lets nobody store, a branch past a store, the bound of a loop that stores
+        "@!%q st.shared.u32 [%a], 1;\n", "@%q bra L_end;\nst.shared.u32 [%a], 1;\nL_end:\n",
+        "and.b32 %r4, %r1, 3;\nL_loop:\nst.shared.u32 [%a], %r3;\nadd.u32 %r3, %r3, 1;\n"
+        "setp.le.u32 %q, %r3, %r4;\n@%q bra L_loop;\n",
+        // a branch past a barrier, an exit
+        "@%q bra L_end;\nbarrier.sync 1, 32;\nL_end:\n", "@%q ret;\nst.shared.u32 [%a], 1;\n",
+        // an address, of a load too: what is there may be nobody's
+        "selp.u32 %r3, 4, 0, %q;\nadd.u32 %r3, %r3, %a;\nst.shared.u32 [%r3], 1;\n",
+        "selp.u32 %r3, 4, 0, %q;\nadd.u32 %r3, %r3, %a;\nld.shared.u32 %r4, [%r3];\n",
+        // all lanes have what lanes with the value have voted
+        "vote.sync.any.pred %q, %q, -1;\n@!%q st.shared.u32 [%a], 1;\n",
+        "redux.sync.add.u32 %r3, %r1, -1;\n@%p st.shared.u32 [%a], %r3;\n"})
+    EXPECT_EQ(in_both_orders(kDecides + use), "error") << use;
 }
 
 // Each thread goes through words of the next warp, and loads one more than it needs.
