@@ -72,21 +72,23 @@ void Times::advance(LaneMask lanes, Epoch epoch) {
 }
 
 bool Times::covers(const Times& other) const {
-  if (all_ < other.all_ || lanes_ == other.lanes_ || !other.lanes_)
-    return all_ >= other.all_;
-  for (int lane = 0; lane < kWarpSize; ++lane)
-    if (of(lane) < other.of(lane))
-      return false;
-  return true;
+  if (all_ < other.all_)
+    return false;
+  if (!other.lanes_ || lanes_ == other.lanes_)
+    return true;
+  bool all = true; // a plain loop, which takes a few vector instructions
+  for (size_t lane = 0; lane < kWarpSize; ++lane)
+    all &= (lanes_ ? (*lanes_)[lane] : all_) >= (*other.lanes_)[lane];
+  return all;
 }
 
 void Times::join(const Times& other) {
-  if (!lanes_ && !other.lanes_) {
-    all_ = std::max(all_, other.all_);
+  if (covers(other))
+    return;
+  if (other.covers(*this)) {
+    *this = other;
     return;
   }
-  if (lanes_ == other.lanes_ || (!other.lanes_ && other.all_ <= all_))
-    return;
   Lanes times;
   for (int lane = 0; lane < kWarpSize; ++lane)
     times[static_cast<size_t>(lane)] = std::max(of(lane), other.of(lane));

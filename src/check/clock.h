@@ -40,6 +40,7 @@ public:
   bool any(Epoch epoch) const {
     return all_ >= epoch || (lanes_ && *std::max_element(lanes_->begin(), lanes_->end()) >= epoch);
   }
+  // No lane is known less far than that.
   bool covers(const Times& other) const;
   void advance(LaneMask lanes, Epoch epoch);
   void join(const Times& other);

@@ -70,6 +70,41 @@ TEST(MapClocks, AreOneForEachMap) {
   EXPECT_TRUE(a.of(0x180, kSameGpu)->covers(0, 1, 0, 2));
 }
 
+// However it was come by: a join where nothing is new costs a comparison of pointers from then on.
+TEST(Clock, SharesWhatItKnowsAsFar) {
+  Clock a, b;
+  for (uint64_t cluster = 0; cluster < 4; ++cluster) {
+    a.advance(cluster, 1, 0x5, 3);
+    b.advance(cluster, 1, 0x5, 3);
+  }
+  EXPECT_FALSE(a.shares_with(b));
+  a.join(b);
+  EXPECT_TRUE(a.shares_with(b));
+  b.advance(2, 1, 0x2, 4); // lanes 0 and 2 until 3, lane 1 until 4
+  EXPECT_FALSE(a.covers(2, 1, 1, 4));
+  a.join(b);
+  EXPECT_TRUE(a.shares_with(b) && a.covers(2, 1, 1, 4) && a.covers(2, 1, 2, 3));
+  a.advance(2, 1, 0x1, 5);
+  b.join(a); // which knows more
+  EXPECT_TRUE(b.shares_with(a) && b.covers(2, 1, 0, 5));
+  a.advance(2, 1, 0x8, 6);
+  b.advance(2, 1, 0x10, 7);
+  a.join(b); // neither does
+  EXPECT_TRUE(a.covers(2, 1, 3, 6) && a.covers(2, 1, 4, 7) && !b.covers(2, 1, 3, 6));
+}
+
+TEST(Clock, HasClustersInTheirOrder) {
+  Clock a, b;
+  for (const uint64_t cluster : {7u, 1u, 4u})
+    a.advance(cluster, 0, kAllLanes, 1);
+  for (const uint64_t cluster : {9u, 4u, 0u, 2u})
+    b.advance(cluster, 0, kAllLanes, 2);
+  a.join(b);
+  for (const uint64_t cluster : {0u, 1u, 2u, 4u, 7u, 9u})
+    EXPECT_TRUE(a.covers(cluster, 0, 31, cluster % 3 == 1 && cluster != 4 ? 1 : 2)) << cluster;
+  EXPECT_FALSE(a.covers(3, 0, 0, 1) || a.covers(8, 0, 0, 1));
+}
+
 TEST(MapClocks, ReachAsFarAsBothScopes) {
   using vgpu::MemoryScope;
   const auto covers = [](MemoryScope release, MemoryScope acquire, Distance distance) {
