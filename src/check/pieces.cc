@@ -1,4 +1,5 @@
-// See pieces.h.
+// Blocks of the text as ranges of pcs: what the decoder puts in between belongs to what is behind it. See
+// pieces.h.
 #include "check/pieces.h"
 
 #include "ptx/flow.h"

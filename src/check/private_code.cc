@@ -1,4 +1,5 @@
-// See private_code.h.
+// Effects by opcode; and regions: tried is, breadth first, which piece all ways from a branch lead to. See
+// private_code.h.
 #include "check/private_code.h"
 
 #include "vgpu/computes.h"

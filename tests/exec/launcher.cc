@@ -1,6 +1,7 @@
 // Does what its words say, in order, with the driver API: scale, exchange and store launch, spin launches
 // what takes hours, trap launches and wants the fault, fork has a child do the rest, refused
-// wants no call to work any more, _exit, kill and abort end it, status=N is its exit status, schedule fails in every schedule but 0.
+// wants no call to work any more, _exit, kill and abort end it, status=N is its exit status, schedule fails
+// in every schedule but 0.
 #include "driver/api.h"
 
 #include <sys/wait.h>
