@@ -51,7 +51,12 @@ struct Place {
   // `line` are in `inlined_function`, which is empty where nothing was inlined, or the PTX does not name it.
   std::vector<SourceFrame> inlined_at = {};
   std::string inlined_function = {};
+  bool in_program = false; // of a Triton kernel: its source knows a CTA as a program, by tl.program_id
 };
+
+// Who is there: "CTA 3,0,0, warp 1, lane 4"; of a Triton kernel "program (3, 0, 0), warp 1, lane 4", which
+// are tl.program_id(0), (1) and (2). `lane` -1: the warp as a whole.
+std::string thread_text(const Place& place, const Dim3& cta, uint32_t warp, int32_t lane = -1);
 
 // The lines of the source behind a place, the innermost first; none if the PTX has no .loc there.
 std::vector<SourceFrame> frames_of(const Place& place);

@@ -110,7 +110,7 @@ void fields(Archive& a, SourceFrame& f) {
 template <class Archive>
 void fields(Archive& a, Place& p) {
   all(a, p.ptx_line, p.instruction, p.file, p.line, p.function, p.source_text, p.inlined_at,
-      p.inlined_function);
+      p.inlined_function, p.in_program);
 }
 template <class Archive>
 void fields(Archive& a, CheckedAccess& c) {

@@ -32,12 +32,6 @@ std::pair<std::string, std::string> split_note(const std::string& note) {
   return {note.substr(0, colon), note.substr(colon + 2)};
 }
 
-// `lane` -1: the warp as a whole.
-std::string where(const Dim3& cta, uint32_t warp, int32_t lane = -1) {
-  return fmt::format("CTA {},{},{}, warp {}", cta[0], cta[1], cta[2], warp) +
-         (lane >= 0 ? fmt::format(", lane {}", lane) : "");
-}
-
 // "sort.cu:12, in cub::BlockScan<...>::ExclusiveSum"
 std::string source_place(const SourceFrame& frame) {
   const std::string text = fmt::format("{}:{}", frame.file, frame.line);
@@ -106,7 +100,7 @@ std::string render_fault(const Fault& fault, Outcome outcome, const SourceText& 
   Notes notes;
   notes.add_source(fault.place);
   if (fault.has_thread)
-    notes.add("where", where(fault.cta, fault.warp, fault.lane));
+    notes.add("where", thread_text(fault.place, fault.cta, fault.warp, fault.lane));
   if (fault.address)
     notes.add("address", fmt::format("0x{:016x}", *fault.address));
   for (const std::string& note : fault.notes) {
@@ -140,7 +134,7 @@ std::string render_waiting(const Report& report, const SourceText& source) {
     left -= count;
     const bool runs = w->reason.empty();
     out += fmt::format("{}: {}: {}, lanes 0x{:08x}{}{}{}\n", headline(w->place, source),
-                       runs ? "runs" : "waits", where(w->cta, w->warp), w->lanes,
+                       runs ? "runs" : "waits", thread_text(w->place, w->cta, w->warp), w->lanes,
                        count > 1 ? fmt::format(", and {} more", count - 1) : "", runs ? "" : ": ",
                        printable(w->reason));
     out += excerpt(w->place, source);
@@ -165,7 +159,7 @@ std::string render_uninitialized(const Report& report, const SourceText& source)
     out += excerpt(read.place, source);
     Notes notes;
     notes.add_source(read.place);
-    notes.add("where", where(read.cta, read.warp, read.lane) +
+    notes.add("where", thread_text(read.place, read.cta, read.warp, read.lane) +
                            (read.count > 1 ? fmt::format(", and {} more reads", read.count - 1) : ""));
     out += notes.text();
   }
@@ -211,7 +205,8 @@ std::string render_access(const CheckedAccess& access, const SourceText* source)
     notes.add("PTX",
               fmt::format("{}:{}: {}", source->name(), access.place.ptx_line, access.place.instruction));
   }
-  notes.add("where", where(access.cta, access.warp, access.lane) + ": " + to_text(access));
+  notes.add("where",
+            thread_text(access.place, access.cta, access.warp, access.lane) + ": " + to_text(access));
   return out + notes.text();
 }
 
@@ -269,3 +264,9 @@ std::string render_report(const Report& report, const SourceText& source) {
 }
 
 } // namespace lemma::runtime
+
+std::string lemma::thread_text(const Place& place, const Dim3& cta, uint32_t warp, int32_t lane) {
+  const std::string of = place.in_program ? fmt::format("program ({}, {}, {})", cta[0], cta[1], cta[2])
+                                          : fmt::format("CTA {},{},{}", cta[0], cta[1], cta[2]);
+  return of + fmt::format(", warp {}", warp) + (lane >= 0 ? fmt::format(", lane {}", lane) : "");
+}

@@ -2,6 +2,7 @@
 #include "vgpu/exec.h"
 
 #include "ptx/debug_strings.h"
+#include "ptx/triton.h"
 #include "support/diagnostic.h"
 #include "vgpu/observer.h"
 #include "vgpu/place.h"
@@ -23,6 +24,7 @@ Place place_of(const Code& code, const DecodedInst& in) {
   constexpr size_t kLongestStatement = 1000;
   Place place;
   place.function = shortened(code.function->name, kLongestName);
+  place.in_program = ptx::has_triton_programs(*code.module);
   // The decoder's own instructions lie just before the one they serve.
   const DecodedInst* at = &in;
   const DecodedInst* end = code.insts.data() + code.insts.size();

@@ -16,6 +16,7 @@ import sys
 from cli_case import FAILED, FOLDER, OK, ROOT, USAGE, Case, main
 
 RACES = FOLDER / "races.ptx"
+COUNT_STEP = ROOT / "tests" / "triton" / "training" / "ptx" / "3.9.0" / "count_step.ptx"
 
 IN_A_LIBRARY = """.version 8.6
 .target sm_90a
@@ -68,6 +69,21 @@ class Check(Case):
         self.assertIn("missing: a barrier (bar.sync) between them", said)
         self.assertRegex(said, r"count: +\d+ times")
         self.assertTrue(said.endswith("; checked: 1 finding\n"), said)
+
+    def test_of_a_triton_kernel_it_names_the_programs(self):
+        run = ("run", "--check", "--deterministic", COUNT_STEP, "--grid", "1,3", "--block", 128, *("--arg", "buf=16") * 3, "--json")
+        report = json.loads(self.call(*run, "--sarif", self.path("f.sarif"), status=FAILED).stdout)
+        [finding] = [f for f in report["findings"] if f["id"] == "race.global" and not f["is_note"]]
+        where = [finding[side]["program_id"] for side in ("access", "earlier")]
+        self.assertEqual(where, [finding[side]["cta"] for side in ("access", "earlier")])
+        self.assertNotEqual(*where)
+        said = self.call(*run[:-1], status=FAILED).stderr
+        result = json.loads(pathlib.Path(self.path("f.sarif")).read_text())["runs"][0]["results"][0]
+        for x, y, z in where:
+            self.assertIn(f"program ({x}, {y}, {z}), warp ", said)
+        self.assertIn("program (0, ", json.dumps(result))
+        self.assertNotIn("CTA", said)
+        self.assertNotIn("program_id", self.check("exchange", "--json", status=FAILED).stdout)
 
     def test_silence(self):
         self.assertTrue(self.check("right").stderr.endswith("; checked: no findings\n"))

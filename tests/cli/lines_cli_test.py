@@ -110,7 +110,7 @@ class Lines(Case):
                       "              return tl.load(rows + index * n + tl.arange(0, n))\n"
                       f"  inlined at: lines.py:{call}, in row_sums\n"
                       "              total = tl.sum(load_row(rows, row, n))\n"
-                      "  where:      CTA 3,0,0, warp 0, lane 26\n", done.stderr)
+                      "  where:      program (3, 0, 0), warp 0, lane 26\n", done.stderr)
 
     def test_a_line_in_tritons_own_functions(self):
         """Stopped within tl.sum(), which is no user's."""

@@ -120,6 +120,14 @@ json to_json(const Stats& stats) {
   return out;
 }
 
+namespace {
+// Of a CTA that is an instance of a Triton kernel: what its source calls it.
+void add_program(json& out, const Place& place, const Dim3& cta) {
+  if (place.in_program)
+    out["program_id"] = cta;
+}
+} // namespace
+
 json to_json(const Fault& fault) {
   json out = {{"kind", to_string(fault.kind)},
               {"message", fault.message},
@@ -131,6 +139,7 @@ json to_json(const Fault& fault) {
     out["cta"] = fault.cta;
     out["warp"] = fault.warp;
     out["lane"] = fault.lane >= 0 ? json(fault.lane) : json(nullptr);
+    add_program(out, fault.place, fault.cta);
   }
   if (fault.address)
     out["address"] = fmt::format("0x{:x}", *fault.address); // JSON readers lose integers beyond 2^53
@@ -138,32 +147,38 @@ json to_json(const Fault& fault) {
 }
 
 json to_json(const Waiting& waiting) {
-  return {{"place", to_json(waiting.place)},
-          {"cta", waiting.cta},
-          {"warp", waiting.warp},
-          {"lanes", fmt::format("0x{:08x}", waiting.lanes)},
-          {"reason", waiting.reason},
-          {"notes", waiting.notes}};
+  json out = {{"place", to_json(waiting.place)},
+              {"cta", waiting.cta},
+              {"warp", waiting.warp},
+              {"lanes", fmt::format("0x{:08x}", waiting.lanes)},
+              {"reason", waiting.reason},
+              {"notes", waiting.notes}};
+  add_program(out, waiting.place, waiting.cta);
+  return out;
 }
 
 json to_json(const UninitializedRead& read) {
-  return {{"place", to_json(read.place)},
-          {"cta", read.cta},
-          {"warp", read.warp},
-          {"lane", read.lane},
-          {"what", read.what},
-          {"count", read.count}};
+  json out = {{"place", to_json(read.place)},
+              {"cta", read.cta},
+              {"warp", read.warp},
+              {"lane", read.lane},
+              {"what", read.what},
+              {"count", read.count}};
+  add_program(out, read.place, read.cta);
+  return out;
 }
 
 namespace {
 json to_json(const CheckedAccess& access) {
-  return {{"place", to_json(access.place)},
-          {"cta", access.cta},
-          {"warp", access.warp},
-          {"lane", access.lane},
-          {"what", access.what},
-          {"address", access.address ? json(fmt::format("0x{:x}", *access.address)) : json(nullptr)},
-          {"value", access.value.empty() ? json(nullptr) : json(access.value)}};
+  json out = {{"place", to_json(access.place)},
+              {"cta", access.cta},
+              {"warp", access.warp},
+              {"lane", access.lane},
+              {"what", access.what},
+              {"address", access.address ? json(fmt::format("0x{:x}", *access.address)) : json(nullptr)},
+              {"value", access.value.empty() ? json(nullptr) : json(access.value)}};
+  add_program(out, access.place, access.cta);
+  return out;
 }
 } // namespace
 

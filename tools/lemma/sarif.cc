@@ -89,13 +89,9 @@ private:
   json all_ = json::array();
 };
 
-std::string who(const Dim3& cta, uint32_t warp, int32_t lane) {
-  return fmt::format("CTA {},{},{}, warp {}", cta[0], cta[1], cta[2], warp) +
-         (lane >= 0 ? fmt::format(", lane {}", lane) : "");
-}
-
 std::string deed(const CheckedAccess& access) {
-  return who(access.cta, access.warp, access.lane) + ": " + lemma::to_text(access);
+  return lemma::thread_text(access.place, access.cta, access.warp, access.lane) + ": " +
+         lemma::to_text(access);
 }
 
 // What of a place stays if lines are added elsewhere.
@@ -174,7 +170,7 @@ public:
     related.add_behind(fault.place, file, "The instruction");
     std::string text = fault.message + ".";
     if (fault.has_thread)
-      text += " " + who(fault.cta, fault.warp, fault.lane) + ".";
+      text += " " + lemma::thread_text(fault.place, fault.cta, fault.warp, fault.lane) + ".";
     for (const std::string& note : fault.notes)
       text += " " + note + ".";
     json& result = add_result(id, "error", text, print_of(id + "|" + kernel + "|" + text_of(fault.place)),
