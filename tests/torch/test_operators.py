@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 import torch.nn.functional as F
-from common import close, softmax
+from common import both, close, softmax
 
 
 def test_a_triton_kernel_beside_operators():
@@ -75,3 +75,14 @@ def test_random_numbers_are_those_of_a_gpu():
     first = torch.rand(5, device="cuda")
     torch.cuda.set_rng_state(state)
     assert torch.equal(torch.rand(5, device="cuda"), first)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm_moves_its_running_statistics_in_training_alone(training):
+    torch.manual_seed(5)
+    host, device = both(torch.nn.BatchNorm2d(3).train(training))
+    x = torch.randn(4, 3, 5, 5) + 2
+    close(device(x.cuda()), host(x))
+    close(device.running_mean, host.running_mean)
+    close(device.running_var, host.running_var)
+    assert training == bool((device.running_mean != 0).any())

@@ -28,6 +28,8 @@ _MORE = (
     "copy_ _copy_from_and_resize _foreach_copy_ masked_fill.Scalar linspace convolution convolution_backward "
     "convolution_overrideable convolution_backward_overrideable"
 ).split()
+# Where `training` is true, it moves these along, which its schema does not say.
+_RUNNING = {name: ("running_mean", "running_var") for name in ("native_batch_norm", "native_batch_norm.out")}
 # What is written, and not read before.
 _ONLY_WRITTEN = frozenset("copy_ fill_.Scalar fill_.Tensor zero_ normal_ uniform_ random_ random_.from random_.to bernoulli_.float".split())
 
@@ -64,6 +66,8 @@ class _Written:
     """Which arguments an operator writes, by its schema."""
 
     def __init__(self, schema: torch.FunctionSchema, name: str) -> None:
+        self._running = [(i, a.name) for i, a in enumerate(schema.arguments) if a.name in _RUNNING.get(name, ())]
+        self._training = next((i for i, a in enumerate(schema.arguments) if a.name == "training"), None)
         written = [(i, a) for i, a in enumerate(schema.arguments) if a.alias_info is not None and a.alias_info.is_write]
         self.positions = [(i, a.name) for i, a in written if not a.kwarg_only]
         self.names = [a.name for _, a in written]
@@ -73,7 +77,13 @@ class _Written:
     def tensors(self, args: tuple, kwargs: dict, names: list[str] | None = None) -> list[torch.Tensor]:
         chosen = [args[i] for i, name in self.positions if i < len(args) and (names is None or name in names)]
         chosen += [kwargs[name] for name in (self.names if names is None else names) if name in kwargs]
+        if self._running and names is None and self._argument(args, kwargs, self._training, "training"):
+            chosen += [self._argument(args, kwargs, i, name) for i, name in self._running]
         return [leaf for leaf in _leaves(chosen) if _is_cuda(leaf)]
+
+    @staticmethod
+    def _argument(args: tuple, kwargs: dict, position: int, name: str) -> Any:
+        return args[position] if position < len(args) else kwargs.get(name)
 
     def unread(self, args: tuple, kwargs: dict) -> list[torch.Tensor]:
         return self.tensors(args, kwargs, None if self.only_written else self.out_names)
