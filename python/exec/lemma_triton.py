@@ -1,4 +1,4 @@
-"""Triton on the virtual GPU: what would take hours there, and says nothing about a GPU.
+"""Triton on the virtual GPU: its cubins keep their PTX, and what would take hours there, and says nothing about a GPU, is left out.
 
 Autotuning takes the first configuration that a kernel's pruning leaves; with LEMMA_AUTOTUNE=all each is compiled and run. A benchmark
 runs what it times once, and says how long that took here. Caches on disk are others than a GPU's: what was the fastest there is no
@@ -11,6 +11,8 @@ import os
 import pathlib
 import sys
 import time
+
+_PROGRAMS = pathlib.Path(os.path.abspath(__file__)).parent.parent / "bin"  # of lemma exec; the file may be a link
 
 _kernels_with_a_choice = set()
 
@@ -61,6 +63,21 @@ def take_one_configuration_of_inductor(heuristics):
         make(self, fn, triton_meta, configs if _takes_all() else _first(configs, fn.__name__), *args, **kwargs)
 
     heuristics.CachingAutotuner.__init__ = __init__
+
+
+def keep_ptx(knobs):
+    """Triton's ptxas, its own or the user's, behind Lemma's of that name, which finds it by a variable."""
+    for knob, name in (("ptxas", "ptxas"), ("ptxas_blackwell", "ptxas-blackwell")):
+        ours = _PROGRAMS / f"triton-{name}"
+        variable = name.upper().replace("-", "_")
+        given = os.environ.get(f"TRITON_{variable}_PATH")
+        if given == str(ours) or not ours.exists():  # a child of a process that has set it
+            continue
+        try:
+            os.environ[f"LEMMA_TRITON_{variable}"] = getattr(knobs.nvidia, knob).path
+        except Exception:  # of a Triton without it, or without knobs of this kind
+            continue
+        os.environ[f"TRITON_{variable}_PATH"] = str(ours)
 
 
 def run_benchmarks_once(testing):

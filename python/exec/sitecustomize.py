@@ -1,7 +1,7 @@
-"""What `lemma exec` adds to each Python that it starts, once torch or Triton is imported: lemma_torch and lemma_triton.
+"""What `lemma exec` adds to each Python that it starts, once torch, Triton or JAX is imported: lemma_torch, lemma_triton, lemma_jax, ...
 
 Python imports this at its start, from the folder that `lemma exec` has put into PYTHONPATH. The sitecustomize that this one hides is
-imported too. `python -I` and `-E` do not look at PYTHONPATH, `-S` imports no sitecustomize: torch and Triton stay as they are there.
+imported too. `python -I` and `-E` do not look at PYTHONPATH, `-S` imports no sitecustomize: these stay as they are there.
 """
 
 import importlib
@@ -14,8 +14,14 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 # After which module, what is called with it: module and function.
 _AFTER = {
+    "cutlass._mlir._mlir_libs": ("lemma_cute", "prepare"),
+    "cutlass.cutlass_dsl.cuda_jit_executor": ("lemma_cute", "use_the_shared_runtime"),
+    "jax._src.hardware_utils": ("lemma_jax", "show_the_gpu"),
+    "jax_plugins.xla_cuda13": ("lemma_jax", "prepare"),
     "torch": ("lemma_torch", "follow"),
+    "torch.utils.cpp_extension": ("lemma_extension", "keep_lines_and_ptx"),
     "torch._inductor.runtime.triton_heuristics": ("lemma_triton", "take_one_configuration_of_inductor"),
+    "triton.knobs": ("lemma_triton", "keep_ptx"),
     "triton.runtime.autotuner": ("lemma_triton", "take_one_configuration"),
     "triton.testing": ("lemma_triton", "run_benchmarks_once"),
 }

@@ -76,4 +76,12 @@ __attribute__((visibility("default"))) void cuLemmaUse(size_t* bytes, int* is_bu
 // For libcublas.so.13 and libcublasLt.so.13 (src/cublas): work in the order of a stream, which may capture
 // it; its data is released also where this is an error. Errors: as cuLaunchHostFunc.
 __attribute__((visibility("default"))) CUresult cuLemmaCompute(CUstream stream, const CUlemmaWork* work);
+// For liblemma_preload.so (tools/preload), before cuInit too. What a link made a cubin of - `count` PTX
+// texts, cubins, fatbins, objects, libraries - has PTX: the cubin with that attached (image/attached.h), in
+// memory of malloc's. CUDA_ERROR_NOT_FOUND: they have none, or something else, LTO IR, which PTX of the
+// others lacks. CUDA_ERROR_INVALID_IMAGE: it is no cubin.
+__attribute__((visibility("default"))) CUresult cuLemmaKeepPtx(const void* cubin, size_t bytes,
+                                                               unsigned count, const void* const* inputs,
+                                                               const size_t* input_bytes, void** kept,
+                                                               size_t* kept_bytes);
 }

@@ -667,3 +667,12 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 CUresult cuCtxResetPersistingL2Cache() {
   return in_context([](Context&) { return CUDA_SUCCESS; });
 }
+
+// Nobody profiles: as on a GPU without a profiler.
+CUresult cuProfilerStart() {
+  return in_context([](Context&) -> CUresult { return CUDA_SUCCESS; });
+}
+
+CUresult cuProfilerStop() {
+  return in_context([](Context&) -> CUresult { return CUDA_SUCCESS; });
+}

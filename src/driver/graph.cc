@@ -223,4 +223,12 @@ CUresult GraphExec::update(const Graph& graph, CUgraphExecUpdateResultInfo& info
   return CUDA_SUCCESS;
 }
 
+bool is_known_edge(const CUgraphEdgeData& edge, bool is_between_kernels) {
+  constexpr unsigned char kProgrammatic =
+      1; // CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, CU_GRAPH_KERNEL_NODE_PORT_...
+  const bool is_plain = edge.type == 0 && edge.from_port == 0,
+             is_programmatic = edge.type == kProgrammatic && edge.from_port == kProgrammatic;
+  return edge.to_port == 0 && (is_plain || (is_programmatic && is_between_kernels));
+}
+
 } // namespace lemma::driver

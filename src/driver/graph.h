@@ -98,4 +98,9 @@ void forget_nodes_of(const Graph& graph);
 // The nodes of these handles, all of the graph. CUDA_ERROR_INVALID_VALUE.
 CUresult find_nodes(const Graph& graph, const CUgraphNode* handles, size_t count, std::vector<Node*>& nodes);
 
+// Is it plain, or a programmatic one between kernels? That lets the second kernel begin when the first one's
+// CTAs have executed griddepcontrol.launch_dependents; here it waits for their end, and the edge is given
+// back as plain.
+bool is_known_edge(const CUgraphEdgeData& edge, bool is_between_kernels);
+
 } // namespace lemma::driver

@@ -43,10 +43,8 @@ void give_plain_edges(CUgraphEdgeData* edges, const size_t* count) {
     std::fill_n(edges, *count, CUgraphEdgeData{});
 }
 
-bool are_plain(const CUgraphEdgeData* edges, size_t count) {
-  return !edges || std::all_of(edges, edges + count, [](const CUgraphEdgeData& edge) {
-    return edge.from_port == 0 && edge.to_port == 0 && edge.type == 0;
-  });
+bool is_kernel(const Node& node) {
+  return node_type_of(node.operation) == CU_GRAPH_NODE_TYPE_KERNEL;
 }
 
 std::vector<Node*> dependents_of(const Node& node) {
@@ -226,8 +224,9 @@ CUresult cuGraphAddDependencies_v2(CUgraph handle, const CUgraphNode* from, cons
     if (find_nodes(graph, from, count, begins) != CUDA_SUCCESS ||
         find_nodes(graph, to, count, ends) != CUDA_SUCCESS)
       return CUDA_ERROR_INVALID_VALUE;
-    if (!are_plain(edges, count))
-      return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; edges && i < count; ++i)
+      if (!is_known_edge(edges[i], is_kernel(*begins[i]) && is_kernel(*ends[i])))
+        return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; ++i)
       if (ends[i]->depends_on(begins[i]) || begins[i] == ends[i])
         return CUDA_ERROR_INVALID_VALUE;

@@ -105,8 +105,16 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dep
 
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                            const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* parameters) {
-  if (edges && !is_zero(edges, count * sizeof *edges)) // programmatic ones
+  if (edges && (!parameters || !dependencies))
     return CUDA_ERROR_INVALID_VALUE;
+  for (size_t i = 0; edges && i < count; ++i) {
+    CUgraphNodeType from{};
+    if (const CUresult wrong = cuGraphNodeGetType(dependencies[i], &from); wrong != CUDA_SUCCESS)
+      return wrong;
+    if (!is_known_edge(edges[i],
+                       from == CU_GRAPH_NODE_TYPE_KERNEL && parameters->type == CU_GRAPH_NODE_TYPE_KERNEL))
+      return CUDA_ERROR_INVALID_VALUE;
+  }
   return cuGraphAddNode(node, graph, dependencies, count, parameters);
 }
 

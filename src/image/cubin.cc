@@ -1,6 +1,7 @@
 // What of a cubin is read.
 #include "image/cubin.h"
 
+#include "image/attached.h"
 #include "image/cubin_lines.h"
 
 #include <algorithm>
@@ -23,6 +24,20 @@ std::string_view without_blanks_and_comments(std::string_view text) {
   }
 }
 
+// What -lineinfo has left. A linker of cubins puts a dot and a number behind the section's name.
+std::vector<std::string> debug_texts(const Elf& elf) {
+  constexpr std::string_view kName = ".nv_debug_ptx_txt";
+  std::vector<std::string> texts;
+  for (const ElfSection& section : elf.sections) {
+    if (!section.name.starts_with(kName) || section.bytes.empty() ||
+        (section.name.size() > kName.size() && section.name[kName.size()] != '.'))
+      continue;
+    texts.emplace_back(reinterpret_cast<const char*>(section.bytes.data()), section.bytes.size());
+    std::replace(texts.back().begin(), texts.back().end(), '\0', '\n');
+  }
+  return texts;
+}
+
 } // namespace
 
 std::optional<isa::Target> target_of(std::string_view ptx) {
@@ -42,14 +57,15 @@ std::optional<isa::Target> target_of(std::string_view ptx) {
 Cubin read_cubin(const Elf& elf) {
   Cubin cubin;
   cubin.target.sm = static_cast<int>((elf.os_abi == kOsAbiSince13 ? elf.flags >> 8 : elf.flags) & 0xff);
-  const Bytes lines = elf.section(".nv_debug_ptx_txt");
-  if (lines.empty())
-    return cubin;
-  cubin.ptx.emplace(reinterpret_cast<const char*>(lines.data()), lines.size());
-  std::replace(cubin.ptx->begin(), cubin.ptx->end(), '\0', '\n');
-  if (const auto target = target_of(*cubin.ptx))
-    cubin.target = *target;
-  cubin.ptx = with_source_lines(elf, std::move(*cubin.ptx));
+  cubin.texts = attached_ptx(elf);
+  if (cubin.texts.empty())
+    cubin.texts = debug_texts(elf);
+  if (cubin.texts.size() == 1 && elf.section(kAttachedPtx).empty())
+    cubin.texts[0] = with_source_lines(elf, std::move(cubin.texts[0]));
+  for (const std::string& text : cubin.texts)
+    if (const auto target = target_of(text);
+        target && (cubin.target.sm == 0 || (target->sm == cubin.target.sm && cubin.target.suffix == 0)))
+      cubin.target = *target;
   return cubin;
 }
 

@@ -2,6 +2,7 @@
 #include "image/elf.h"
 
 #include "image/bytes.h"
+#include "image/elf_headers.h"
 
 #include <fmt/format.h>
 
@@ -10,28 +11,7 @@
 namespace lemma::image {
 namespace {
 
-struct FileHeader {
-  unsigned char ident[16]; // 4: class (2: 64 bits), 5: order (1: little endian), 7: OS ABI
-  uint16_t type, machine;
-  uint32_t version;
-  uint64_t entry, program_offset, section_offset;
-  uint32_t flags;
-  uint16_t header_bytes, program_bytes, programs, section_bytes, sections, names;
-};
-static_assert(sizeof(FileHeader) == 64);
-
-struct SectionHeader {
-  uint32_t name, type;
-  uint64_t flags, address, offset, size;
-  uint32_t link, info;
-  uint64_t alignment, entry_bytes;
-};
-static_assert(sizeof(SectionHeader) == 64);
-
-constexpr uint32_t kNoBits = 8;          // .bss
-constexpr uint16_t kInSection0 = 0xffff; // the index of the section of names is in section 0's `link`
 constexpr uint64_t kMostBytes = uint64_t{1} << 32;
-
 constexpr unsigned char kMagic[] = {0x7f, 'E', 'L', 'F'};
 
 bool is_read(const FileHeader& header) {

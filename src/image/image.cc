@@ -154,11 +154,15 @@ public:
     return texts;
   }
 
-  std::optional<std::string> choose(const Elf& elf) {
+  // The texts of a cubin; none if it has none that the machine runs.
+  std::vector<PtxText> choose(const Elf& elf) {
     Cubin cubin = read_cubin(elf);
-    note_cubin(cubin.target, cubin.ptx.has_value());
-    return cubin_runs(cubin.target) && (!cubin.ptx || ptx_runs(cubin.target)) ? std::move(cubin.ptx)
-                                                                              : std::nullopt;
+    note_cubin(cubin.target, !cubin.texts.empty());
+    std::vector<PtxText> texts;
+    if (cubin_runs(cubin.target) && all_run(cubin.texts))
+      for (std::string& text : cubin.texts)
+        texts.push_back({.text = std::move(text), .name = name_});
+    return texts;
   }
 
   Unexpected<Error> nothing() const {
@@ -181,6 +185,14 @@ private:
   // Machine code is for the machines of one major number, from its own on.
   bool cubin_runs(Target target) const {
     return !machine_ || (target.sm / 10 == machine_->sm / 10 && ptx_runs(target));
+  }
+
+  // By the .target that each text has itself.
+  bool all_run(const std::vector<std::string>& texts) const {
+    return std::ranges::all_of(texts, [&](const std::string& text) {
+      const auto target = target_of(text);
+      return !target || ptx_runs(*target);
+    });
   }
 
   void note_cubin(Target target, bool has_ptx) {
@@ -217,7 +229,15 @@ private:
     if (!elf)
       return damaged(name_, what_of(entry) + elf.error());
     Cubin cubin = read_cubin(*elf);
-    return cubin.ptx && ptx_runs(cubin.target) ? std::move(cubin.ptx) : std::nullopt;
+    if (cubin.texts.empty() || !all_run(cubin.texts))
+      return std::optional<std::string>();
+    std::vector<PtxText> parts;
+    for (std::string& text : cubin.texts)
+      parts.push_back({.text = std::move(text), .name = name_});
+    auto linked = link(std::move(parts));
+    if (!linked)
+      return Unexpected<Error>{std::move(linked).error()};
+    return std::optional(std::move(linked->text));
   }
 
   static std::string what_of(const Entry& entry) {
@@ -314,8 +334,9 @@ Result<void, Error> add_fatbin_or_elf(Reader& reader, Bytes bytes, Texts& texts)
       return damaged(reader.name(), elf.error());
     if (elf->machine != kCudaMachine)
       return add_host_file(reader, *elf, texts);
-    if (auto text = reader.choose(*elf))
-      texts.whole.push_back({.text = *std::move(text), .name = reader.name()});
+    std::vector<PtxText> chosen = reader.choose(*elf);
+    std::vector<PtxText>& of_its_kind = chosen.size() > 1 ? texts.relocatable : texts.whole;
+    append(of_its_kind, std::move(chosen));
   }
   return {};
 }
@@ -399,10 +420,8 @@ Result<ImagePtx, Error> ptx_of_module_data(const void* image, const ImageOptions
     return image::damaged(options.name, elf.error());
   if (elf->machine != image::kCudaMachine)
     return image::damaged(options.name, "it is an ELF file of another machine than a GPU");
-  auto text = reader.choose(*elf);
-  if (!text)
-    return reader.nothing();
-  return ImagePtx{*std::move(text), options.name, {}};
+  std::vector<PtxText> texts = reader.choose(*elf);
+  return texts.empty() ? reader.nothing() : reader.link(std::move(texts));
 }
 
 } // namespace lemma

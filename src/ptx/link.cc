@@ -157,6 +157,8 @@ void Linker::choose_target() {
             {{"fix", "compile all for one target"}});
     result.targets[0] = isa::to_string(later);
   }
+  // What that asks for is in none of the modules' parts that the result has.
+  std::erase(result.targets, "debug");
 }
 
 void Linker::refuse_thread_variables() {

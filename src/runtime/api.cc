@@ -4,6 +4,7 @@
 #include "ptx/parser.h"
 #include "runtime/check_text.h"
 #include "runtime/device_impl.h"
+#include "runtime/device_runtime.h"
 #include "runtime/guarded.h"
 #include "runtime/host_access.h"
 #include "runtime/kernel_info.h"
@@ -171,6 +172,9 @@ Result<Module, Error> Device::load_checked(std::string text, const LoadOptions& 
                                   ? budget->limit_bytes() - std::min(budget->in_use(), budget->limit_bytes())
                                   : default_memory_limit();
   runtime::Checked checked = runtime::check_text(std::move(text), options.name, most_bytes);
+  if (checked.module)
+    if (auto whole = runtime::with_device_runtime(*checked.module))
+      checked = runtime::check_text(*std::move(whole), options.name, most_bytes);
   if (!checked.module)
     return Unexpected<Error>{runtime::load_error(std::move(checked.messages))};
   MemoryShare taken = budget ? MemoryShare(*budget) : MemoryShare();

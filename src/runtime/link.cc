@@ -6,6 +6,7 @@
 #include "ptx/link.h"
 #include "ptx/printer.h"
 #include "runtime/check_text.h"
+#include "runtime/device_runtime.h"
 #include "runtime/report_text.h"
 #include "vgpu/builtins.h"
 
@@ -27,6 +28,14 @@ Error link_error(std::vector<Message> messages) {
   return error;
 }
 
+// Functions that need no definition: whoever loads the text has them.
+std::vector<std::string_view> provided_names() {
+  std::vector<std::string_view> names;
+  std::ranges::copy(vgpu::builtin_names(), std::back_inserter(names));
+  std::ranges::copy(runtime::device_runtime_names(), std::back_inserter(names));
+  return names;
+}
+
 } // namespace
 
 Result<LinkedPtx, Error> link_ptx(std::span<const PtxText> texts) {
@@ -44,7 +53,7 @@ Result<LinkedPtx, Error> link_ptx(std::span<const PtxText> texts) {
   }
   if (std::find(modules.begin(), modules.end(), nullptr) != modules.end())
     return fail(link_error(std::move(linked.messages)));
-  const ptx::LinkOutcome outcome = ptx::link(modules, vgpu::builtin_names());
+  const ptx::LinkOutcome outcome = ptx::link(modules, provided_names());
   for (const ptx::LinkDiagnostic& each : outcome.diagnostics)
     linked.messages.push_back(runtime::to_message(each.diagnostic, *modules[each.module]->source));
   if (!outcome.diagnostics.empty())

@@ -40,5 +40,7 @@ int main() {
   EQUAL(-5, greatest);
   OK(cuCtxGetStreamPriorityRange(nullptr, nullptr));
   OK(cuCtxResetPersistingL2Cache());
+  OK(cuProfilerStart()); // of no profiler
+  OK(cuProfilerStop());
   return result();
 }

@@ -87,6 +87,19 @@ int main() {
   EQUAL(130, runs());
   EQUAL(4, called);
 
+  // A programmatic edge, which only kernels have.
+  CUgraph two = nullptr;
+  CUgraphNode before = nullptr, behind = nullptr;
+  const CUgraphEdgeData edge = {.from_port = 1, .to_port = 0, .type = 1, .reserved = {}};
+  OK(cuGraphCreate(&two, 0));
+  OK(cuGraphAddNode_v2(&before, two, nullptr, nullptr, 0, &kernel));
+  OK(cuGraphAddNode_v2(&behind, two, &before, &edge, 1, &kernel));
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuGraphAddNode_v2(&wrong, two, &behind, &edge, 1, &empty));
+  OK(cuGraphInstantiateWithFlags(&exec, two, 0));
+  runs();
+  OK(cuMemcpyDtoH_v2(back.data(), x, 256));
+  EQUAL(190, back[63]); // 130 + 30 + 30
+
   FAILS(CUDA_ERROR_INVALID_VALUE, cuGraphNodeSetParams(fills, &kernel)); // of another type
   FAILS(CUDA_ERROR_INVALID_VALUE, cuGraphAddNode_v2(&wrong, graph, nullptr, nullptr, 0, nullptr));
   kernel.reserved2 = 1;

@@ -60,6 +60,7 @@ int main() {
   OK(cuGraphAddDependencies_v2(graph, from + 1, to + 1, &plain, 1));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuGraphAddDependencies(graph, from, to, 1)); // it is there
   plain.type = 1;
+  plain.from_port = 1; // programmatic: between kernels alone
   FAILS(CUDA_ERROR_INVALID_VALUE, cuGraphAddDependencies_v2(graph, &fill, &last, &plain, 1));
 
   EQUAL(size_t{5}, listed(cuGraphGetNodes, graph).size());

@@ -122,7 +122,7 @@ def main():
         if not shutil.which("nm") or not shutil.which("readelf"):
             print("SKIPPED: no nm, or no readelf")
             return 77
-        symbols = {symbol for _, _, symbol, _, _ in all_rows} | {"cuLemmaVersion", "cuLemmaAsk", "cuLemmaUse", "cuLemmaCompute"}
+        symbols = {symbol for _, _, symbol, _, _ in all_rows} | {"cuLemmaVersion", "cuLemmaAsk", "cuLemmaUse", "cuLemmaCompute", "cuLemmaKeepPtx"}
         wrong += wrong_library(arguments[0], symbols, "libcuda.so.1")
     print("\n".join(wrong) if wrong else f"{len(all_rows)} rows, and none without a program")
     return 1 if wrong else 0

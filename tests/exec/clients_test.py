@@ -8,6 +8,7 @@ usage: clients_test.py --lemma build/bin/lemma [NAME ...]    LEMMA_CLIENTS_PYTHO
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -71,6 +72,125 @@ double[(8,)](x, BLOCK=128)
 torch.cuda.synchronize()
 '''
 
+# A cooperative kernel, which nvJitLink links with NVIDIA's device runtime.
+NUMBA_GRID = """import numpy as np
+from numba import cuda
+
+
+@cuda.jit(lineinfo=True)
+def shift(values, out):
+    i = cuda.grid(1)
+    values[i] = i
+    cuda.cg.this_grid().sync()
+    out[i] = values[(i + 32) % values.size]
+
+
+values, out = cuda.to_device(np.zeros(128, np.int32)), cuda.to_device(np.zeros(128, np.int32))
+shift[4, 32](values, out)
+assert (out.copy_to_host() == (np.arange(128) + 32) % 128).all()
+"""
+
+# The compiler reads 16 bytes at 16 of 28.
+NUMBA_OVER_READ = """import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def copy(out):
+    part = cuda.shared.array(0, np.int32)
+    if cuda.threadIdx.x == 0:
+        for i in range(7):
+            part[i] = i
+    cuda.syncthreads()
+    for i in range(7):
+        out[i] = part[i]
+
+
+out = cuda.to_device(np.zeros(7, np.int32))
+copy[1, 1, 0, 28](out)
+assert (out.copy_to_host() == np.arange(7)).all()
+"""
+
+TORCH_EXTENSION = """import ctypes
+import os
+import pathlib
+
+import torch
+from torch.utils.cpp_extension import load
+
+source = '''#include <cuda_runtime.h>
+__global__ void reverse(int* data) {
+  __shared__ int tile[64];
+  tile[threadIdx.x] = data[threadIdx.x];
+  data[threadIdx.x] = tile[63 - threadIdx.x];
+}
+extern "C" void run(int* data) { reverse<<<1, 64>>>(data); }
+'''
+pathlib.Path("racy.cu").write_text(source)
+load("racy", ["racy.cu"], build_directory=os.getcwd(), is_python_module=False, with_cuda=True)
+assert "code=compute_90" in pathlib.Path("build.ninja").read_text()
+x = torch.arange(64, dtype=torch.int32, device="cuda")
+ctypes.CDLL(os.path.abspath("racy.so")).run(ctypes.c_void_p(x.data_ptr()))
+torch.cuda.synchronize()
+"""
+
+JAX = """import jax
+import jax.numpy as jnp
+
+
+def outputs(weights, x):
+    for w in weights[:-1]:
+        x = jnp.tanh(x @ w)
+    return x @ weights[-1]
+
+
+@jax.jit
+def step(weights, x, y):
+    loss, gradients = jax.value_and_grad(lambda weights: jnp.mean((outputs(weights, x) - y) ** 2))(weights)
+    return loss, [w - 0.05 * g for w, g in zip(weights, gradients)]
+
+
+[device] = jax.devices()
+assert device.platform == "gpu"
+keys = jax.random.split(jax.random.key(0), 4)
+weights = [jax.random.normal(key, shape) / shape[0] ** 0.5 for key, shape in zip(keys, ((8, 32), (32, 32), (32, 1)))]
+x = jax.random.normal(keys[3], (64, 8))
+y = jnp.sum(jnp.sin(x), axis=1, keepdims=True)
+losses = []
+for _ in range(10):
+    loss, weights = step(weights, x, y)
+    losses.append(float(loss))
+assert losses[-1] < losses[0], losses
+assert float(jax.jit(jnp.dot)(jnp.ones((128, 128)), jnp.ones((128, 128)))[0, 0]) == 128
+"""
+
+CUTE = """import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass.cute.runtime import from_dlpack
+
+
+@cute.kernel
+def add_kernel(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
+    thread, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    threads, _, _ = cute.arch.block_dim()
+    i = block * threads + thread
+    c[i] = a[i] + b[i]
+
+
+@cute.jit
+def add(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
+    add_kernel(a, b, c).launch(grid=(4, 1, 1), block=(64, 1, 1))
+
+
+a, b = torch.arange(256.0).cuda(), torch.ones(256).cuda()
+c = torch.empty(256, device="cuda")
+add(from_dlpack(a), from_dlpack(b), from_dlpack(c))
+torch.cuda.synchronize()
+assert torch.equal(c.cpu(), torch.arange(256.0) + 1)
+"""
+
 # A process that has asked for the GPU by NVML alone may fork, and parent and child use it.
 TORCH_FORK = '''import os
 import torch
@@ -114,10 +234,21 @@ class Clients(Case):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stderr, r"1 process, \d+ launch.*; checked: no findings")
 
-    def finds(self, module, text, finding, file, lines):
-        """The lines of the finding's accesses are among `lines`, and some is."""
+    def runs(self, module, text):
+        """The program ends well, and nothing is found."""
+        self.needs(module)
+        (self.folder / "program.py").write_text(text)
+        done = self.run_client("program.py")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, r"1 process, \d+ launch.*; checked: no findings")
+
+    def needs(self, module):
         if subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True).returncode != 0:
             self.skipTest(f"no {module}")
+
+    def finds(self, module, text, finding, file, lines):
+        """The lines of the finding's accesses are among `lines`, and some is."""
+        self.needs(module)
         (self.folder / "program.py").write_text(text)
         done = self.run_client("program.py", "--report", self.path("report.json"))
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
@@ -179,6 +310,25 @@ class Clients(Case):
 
     def test_race_by_numba(self):
         self.finds("numba.cuda", NUMBA_RACE, "race.global", "program.py", (9,))
+
+    def test_numba_grid_sync(self):
+        self.runs("numba.cuda", NUMBA_GRID)
+
+    def test_numba_reads_past_shared_memory(self):
+        self.runs("numba.cuda", NUMBA_OVER_READ)
+
+    def test_race_in_a_torch_extension(self):
+        nvcc = os.environ.get("LEMMA_NVCC") or shutil.which("nvcc") or ""
+        if not os.access(nvcc, os.X_OK) or not shutil.which("ninja"):
+            self.skipTest("no nvcc, or no ninja")
+        os.environ.update(CUDA_HOME=str(pathlib.Path(nvcc).parent.parent), TORCH_CUDA_ARCH_LIST="9.0")
+        self.finds("torch", TORCH_EXTENSION, "race.shared", "racy.cu", (4, 5))
+
+    def test_jax(self):
+        self.runs("jax_plugins.xla_cuda13", JAX)
+
+    def test_cute_dsl(self):
+        self.runs("cutlass.cute, torch", CUTE)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ import zipfile
 
 from install import ROOT, make_venv
 
-LIBRARIES = ("libcuda.so.1", "libcudart.so.13", "libnvidia-ml.so.1", "libcublas.so.13", "libcublasLt.so.13", "libcublas.so", "libcublasLt.so", "liblemma_preload.so", "bin/nvidia-smi")
+LIBRARIES = ("libcuda.so.1", "libcudart.so.13", "libnvidia-ml.so.1", "libcublas.so.13", "libcublasLt.so.13", "libcublas.so", "libcublasLt.so", "liblemma_preload.so", "bin/nvidia-smi", "bin/ptxas", "liblemma_cute_dsl.so")
 # What they may need of the machine, and nvidia-smi of the wheel.
-NEEDED = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-x86-64|libnvidia-ml|libcublas|libcublasLt)\.so\.\d")
+NEEDED = re.compile(r"(libc|libm|libcuda|libcudart|libdl|libpthread|librt|ld-linux-x86-64|libnvidia-ml|libcublas|libcublasLt)\.so\.\d")
 PROGRAM = """
 import ctypes
 cuda, nvml = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libnvidia-ml.so.1")
@@ -39,7 +39,7 @@ print(name.value.decode())
 def missing_in(wheel):
     """What the wheel lacks of what `lemma exec` has programs find."""
     names = zipfile.ZipFile(wheel).namelist()
-    return [name for name in (*LIBRARIES, "python/sitecustomize.py") if f"lemma/lib/lemma/{name}" not in names]
+    return [name for name in (*LIBRARIES, "bin/triton-ptxas", "bin/triton-ptxas-blackwell", "python/sitecustomize.py") if f"lemma/lib/lemma/{name}" not in names]
 
 
 def wrong_needs(folder):

@@ -4,6 +4,8 @@
 #include "image/cubin.h"
 #include "images.h"
 
+#include <algorithm>
+
 namespace lemma::image {
 namespace {
 
@@ -65,7 +67,7 @@ TEST(Elf, ManySections) {
   const auto elf = read_elf(bytes);
   ASSERT_TRUE(elf) << elf.error();
   EXPECT_EQ(elf->sections.size(), count);
-  EXPECT_TRUE(read_cubin(*elf).ptx);
+  EXPECT_EQ(read_cubin(*elf).texts.size(), 1u);
   put(bytes, sections + 32, ~uint64_t{0} / 64);
   EXPECT_FALSE(read_elf(bytes));
 }
@@ -75,7 +77,7 @@ TEST(Elf, AtAPointer) {
   const auto found = elf_at(bytes.data());
   ASSERT_TRUE(found);
   EXPECT_LE(found->size(), bytes.size());
-  EXPECT_TRUE(read_cubin(*read_elf(*found)).ptx);
+  EXPECT_EQ(read_cubin(*read_elf(*found)).texts.size(), 1u);
 }
 
 TEST(Cubin, ItsMachine) {
@@ -90,9 +92,26 @@ TEST(Cubin, ItsMachine) {
 
 // The .loc and .file that ptxas took out of the text, of the line tables.
 TEST(Cubin, LinesOfTheSource) {
-  const std::string ptx = read_cubin(*read_elf(image_file("lineinfo.cubin"))).ptx.value_or("");
+  const std::string ptx = read_cubin(*read_elf(image_file("lineinfo.cubin"))).texts.at(0);
   EXPECT_NE(ptx.find("\n.loc 1 2 0\n"), ptx.npos) << ptx;
   EXPECT_NE(ptx.find("/scale.cu\"\n"), ptx.npos) << ptx;
+}
+
+// As a linker of cubins names it.
+TEST(Cubin, TextOfALink) {
+  const Contents bytes = image_file("lineinfo.cubin");
+  Elf elf = *read_elf(bytes);
+  const std::string text = read_cubin(elf).texts.at(0);
+  const auto section = std::ranges::find(elf.sections, ".nv_debug_ptx_txt", &ElfSection::name);
+  ASSERT_NE(section, elf.sections.end());
+  section->name = ".nv_debug_ptx_txt.669676624";
+  EXPECT_EQ(read_cubin(elf).texts, std::vector{text});
+  elf.sections.push_back(*section);
+  EXPECT_EQ(read_cubin(elf).texts.size(), 2u);
+  elf.sections.pop_back();
+  std::ranges::find(elf.sections, ".nv_debug_ptx_txt.669676624", &ElfSection::name)->name =
+      ".nv_debug_ptx_txt2";
+  EXPECT_TRUE(read_cubin(elf).texts.empty());
 }
 
 TEST(Cubin, LineTablesOfAnyBytes) {
@@ -108,16 +127,16 @@ TEST(Cubin, LineTablesOfAnyBytes) {
         put(changed, at, value);
         const auto read = read_elf(changed);
         ASSERT_TRUE(read);
-        EXPECT_NE(read_cubin(*read).ptx.value_or("").find(".entry"), std::string::npos);
+        EXPECT_NE(read_cubin(*read).texts.at(0).find(".entry"), std::string::npos);
       }
   }
 }
 
 TEST(Cubin, TextHasNewlines) {
   const Cubin cubin = read_cubin(*read_elf(image_file("lineinfo.cubin")));
-  ASSERT_TRUE(cubin.ptx);
-  EXPECT_EQ(cubin.ptx->find('\0'), std::string::npos);
-  EXPECT_NE(cubin.ptx->find("\n.target sm_90a\n"), std::string::npos) << *cubin.ptx;
+  ASSERT_EQ(cubin.texts.size(), 1u);
+  EXPECT_EQ(cubin.texts[0].find('\0'), std::string::npos);
+  EXPECT_NE(cubin.texts[0].find("\n.target sm_90a\n"), std::string::npos) << cubin.texts[0];
 }
 
 TEST(Cubin, TargetsOfTexts) {

@@ -221,6 +221,16 @@ std::string target_of(std::string_view a, std::string_view b) {
   return outcome.diagnostics.empty() ? outcome.module.targets[0] : outcome.diagnostics[0].diagnostic.message;
 }
 
+// Lines alone are kept, and .target debug asks for more.
+TEST(Link, IsForNoDebugger) {
+  const auto first = parse_text(".version 9.0\n.target sm_90, debug\n.address_size 64\n").module,
+             second =
+                 parse_text(".version 9.0\n.target sm_90, texmode_independent, debug\n.address_size 64\n")
+                     .module;
+  const Module* const modules[] = {first.get(), second.get()};
+  EXPECT_EQ(link(modules, {}).module.targets, (std::vector<std::string>{"sm_90", "texmode_independent"}));
+}
+
 TEST(Link, TheLatestTargetThatRunsAll) {
   EXPECT_EQ(target_of("sm_80", "sm_90"), "sm_90");
   EXPECT_EQ(target_of("sm_90a", "sm_80"), "sm_90a");
