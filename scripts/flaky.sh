@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 times=${1:-20}
 build=${2:-build}
-tests=${3:-'^(support|runtime|capi|mgpu|mgpu_cuda|mgpu_standalone|cuda_device|timing_cuda|check_streams|driver|cudart|cuda|exec|textures)\.|^vgpu\.(Schedul|Places|Grid|Async|Wait|Polling|Barrier|Cluster|Callbacks|SpareClusters|MemoryOrder|Observer|Mbarrier)|^cli\.(watch|manners|explore|check)|^python\.(launch|streams)|^check\.corpus$|^fuzz\.'}
+tests=${3:-'^(support|runtime|capi|mgpu|mgpu_cuda|mgpu_standalone|cuda_device|timing_cuda|check_streams|driver|cudart|cublas|cuda|exec|textures)\.|^vgpu\.(Schedul|Places|Grid|Async|Wait|Polling|Barrier|Cluster|Callbacks|SpareClusters|MemoryOrder|Observer|Mbarrier)|^cli\.(watch|manners|explore|check)|^python\.(launch|streams)|^check\.corpus$|^fuzz\.'}
 processors=$(nproc)
 
 load=()
