@@ -202,7 +202,8 @@ Variables library_variables(const std::string& folder) {
   // A library's DT_RPATH comes before LD_LIBRARY_PATH, and any library that a process opens later may have
   // one: what is there already comes before that.
   std::string preloaded = variable("LD_PRELOAD");
-  for (const char* name : {"/libcublas.so.13", "/libcublasLt.so.13", "/libcudart.so.13", "/libcuda.so.1", "/liblemma_preload.so"})
+  for (const char* name : {"/libcublas.so.13", "/libcublasLt.so.13", "/libcudart.so.13", "/libcuda.so.1",
+                           "/liblemma_preload.so"})
     if (std::error_code error; fs::exists(folder + name, error))
       preloaded = with_first(folder + name, preloaded);
   return {{"LD_LIBRARY_PATH", with_first(folder, variable("LD_LIBRARY_PATH"))},
