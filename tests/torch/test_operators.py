@@ -86,3 +86,28 @@ def test_batch_norm_moves_its_running_statistics_in_training_alone(training):
     close(device.running_mean, host.running_mean)
     close(device.running_var, host.running_var)
     assert training == bool((device.running_mean != 0).any())
+
+
+def test_products_in_another_type():
+    torch.manual_seed(8)
+    a, b, c = torch.randn(5, 6).half(), torch.randn(6, 7).half(), torch.randn(5, 7)
+    wanted, device = a.float() @ b.float(), [t.cuda() for t in (a, b, c)]
+    close(torch.mm(*device[:2], out_dtype=torch.float32), wanted)
+    close(torch.mm(*device[:2], out_dtype=torch.float32, out=torch.empty(0, device="cuda")), wanted)
+    close(torch.addmm(device[2], *device[:2], out_dtype=torch.float32, alpha=2, out=device[2]), c + 2 * wanted)
+
+
+@pytest.mark.parametrize("function", (F.softmax, F.log_softmax))
+def test_softmax_of_16_bits_is_rounded_once(function):
+    torch.manual_seed(9)
+    x = torch.randn(7, 3000).bfloat16()
+    wanted = function(x.float(), 1)
+    leaf = x.cuda().requires_grad_()
+    close(function(leaf, 1), wanted.bfloat16(), rtol=0, atol=0)
+    got = function(leaf, 1, dtype=torch.float32)
+    close(got, wanted, rtol=0, atol=0)
+    weights = torch.randn(7, 3000)
+    got.backward(weights.cuda())
+    host = x.float().requires_grad_()
+    function(host, 1).backward(weights)
+    close(leaf.grad, host.grad.bfloat16(), rtol=0, atol=0)

@@ -68,23 +68,22 @@ def _rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_m
 def _in_type(operator: Callable, matrices: int) -> Callable:
     """A product of 16-bit matrices, its sums in another type. `matrices`: how many arguments are."""
 
-    def run(*args, **kwargs):
+    def run(*args, out=None, **kwargs):
         dtype = args[matrices]
-        return operator(*[matrix.to(dtype) for matrix in args[:matrices]], *args[matrices + 1 :], **kwargs)
+        product = operator(*[matrix.to(dtype) for matrix in args[:matrices]], *args[matrices + 1 :], **kwargs)
+        return product if out is None else torch.ops.aten.resize_(out, product.size()).copy_(product)
 
     return run
 
 
+_PRODUCTS = {"mm": (torch.mm, 2), "bmm": (torch.bmm, 2), "addmm": (torch.addmm, 3), "baddbmm": (torch.baddbmm, 3)}
 OPERATORS: dict[str, Callable] = {
     "_thnn_fused_lstm_cell": _lstm_cell,
     "_thnn_fused_lstm_cell_backward_impl": _lstm_cell_backward,
     "_thnn_fused_gru_cell": _gru_cell,
     "_thnn_fused_gru_cell_backward": _gru_cell_backward,
     "_fused_rms_norm_backward": _rms_norm_backward,
-    "mm.dtype": _in_type(torch.mm, 2),
-    "bmm.dtype": _in_type(torch.bmm, 2),
-    "addmm.dtype": _in_type(torch.addmm, 3),
-    "baddbmm.dtype": _in_type(torch.baddbmm, 3),
+    **{f"{name}.{form}": _in_type(*how) for name, how in _PRODUCTS.items() for form in ("dtype", "dtype_out")},
     "_use_cudnn_ctc_loss": lambda *args: False,
     "_use_cudnn_ctc_loss.Tensor": lambda *args: False,
 }

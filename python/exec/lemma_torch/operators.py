@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 import torch
 
-from . import composed, graphs, layouts, mirrors, random
+from . import composed, graphs, layouts, mirrors, precise, random
 
 # Operators that need no kernel: views, allocations, and what torch does by copies of bytes itself.
 _WITHOUT_A_KERNEL = frozenset(
@@ -93,7 +93,7 @@ class _Call:
     """One call: its arguments on the host, and the way back."""
 
     def __init__(self, operator: torch._ops.OpOverload, written: _Written, args: tuple, kwargs: dict) -> None:
-        self._operator = operator
+        self._operator, self._on_cpu = operator, precise.OPERATORS.get(operator.name().removeprefix("aten::"), operator)
         leaves = _leaves((args, kwargs))
         tensors = [leaf for leaf in leaves if _is_cuda(leaf)]
         devices = [leaf for leaf in leaves if isinstance(leaf, torch.device) and leaf.type == "cuda"]
@@ -140,7 +140,7 @@ class _Call:
 
     def _call(self) -> Any:
         try:
-            return self._operator(*self._args, **self._kwargs)
+            return self._on_cpu(*self._args, **self._kwargs)
         except RuntimeError as error:
             # Numbers may stand for tensors in calls from C++, but from Python in those of some operators alone.
             if "Expected a value of type 'Tensor' for argument" not in str(error):
