@@ -29,6 +29,10 @@ class Image {
 public:
   explicit Image(const void* wrapper) : wrapper_(wrapper) {}
 
+  // Addresses that it has registered, under the registry's mutex. PyTorch has so many images and kernels that
+  // not all kernels can be looked at when an image goes.
+  std::vector<const void*> functions, variables;
+
   cudaError_t load(const Driver& driver, CUlibrary& library) {
     const std::scoped_lock lock(mutex_);
     if (!loaded_) {
@@ -170,10 +174,22 @@ std::shared_ptr<Image> image_of(void** handle) {
   return found == registry().images.end() ? nullptr : found->second;
 }
 
-template <class Map>
-void forget(Map& map, const Image* image) {
-  for (auto each = map.begin(); each != map.end();)
-    each = each->second->image.get() == image ? map.erase(each) : std::next(each);
+void forget_functions(const std::shared_ptr<Image>& image) {
+  for (const void* address : image->functions) {
+    const auto found = registry().functions.find(address);
+    if (found == registry().functions.end() || found->second->image != image)
+      continue;
+    registry().host_functions.erase(found->second->kernel);
+    registry().unloadable.erase(found->second.get());
+    registry().functions.erase(found);
+  }
+}
+
+void forget_variables(const std::shared_ptr<Image>& image) {
+  for (const void* address : image->variables)
+    if (const auto found = registry().variables.find(address);
+        found != registry().variables.end() && found->second.image == image)
+      registry().variables.erase(found);
 }
 
 } // namespace
@@ -255,13 +271,11 @@ void __cudaRegisterFatBinaryEnd(void**) {}
 
 void __cudaUnregisterFatBinary(void** handle) {
   const std::shared_ptr<Image> image = image_of(handle);
+  if (!image)
+    return;
   const std::scoped_lock lock(registry().mutex);
-  for (const auto& [address, function] : registry().functions)
-    if (function->image == image)
-      registry().host_functions.erase(function->kernel);
-  forget(registry().functions, image.get());
-  forget(registry().unloadable, image.get());
-  std::erase_if(registry().variables, [&](const auto& each) { return each.second.image == image; });
+  forget_functions(image);
+  forget_variables(image);
   registry().images.erase(handle);
 }
 
@@ -272,7 +286,8 @@ void __cudaRegisterFunction(void** handle, const char* host, char*, const char* 
     return;
   auto function = std::make_shared<Function>(Function{image, name, host});
   const std::scoped_lock lock(registry().mutex);
-  registry().functions.emplace(host, std::move(function));
+  if (registry().functions.emplace(host, std::move(function)).second)
+    image->functions.push_back(host);
 }
 
 void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int, size_t, int, int) {
@@ -280,7 +295,8 @@ void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int, 
   if (!image)
     return;
   const std::scoped_lock lock(registry().mutex);
-  registry().variables.emplace(host, Variable{image, name, false});
+  if (registry().variables.emplace(host, Variable{image, name, false}).second)
+    image->variables.push_back(host);
 }
 
 void __cudaRegisterManagedVar(void** handle, void** pointer, char*, const char* name, int, size_t bytes, int,
@@ -290,7 +306,8 @@ void __cudaRegisterManagedVar(void** handle, void** pointer, char*, const char* 
     return;
   image->add({name, pointer, bytes, {}});
   const std::scoped_lock lock(registry().mutex);
-  registry().variables.emplace(pointer, Variable{image, name, true});
+  if (registry().variables.emplace(pointer, Variable{image, name, true}).second)
+    image->variables.push_back(pointer);
 }
 
 // Called before the first use of a managed variable, until it says 1.
