@@ -37,7 +37,8 @@ def _modules():
     yield "mlp", torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.SiLU(), torch.nn.Linear(64, 8), torch.nn.Softmax(-1)), (3, 10, 32)
     yield "attention", Attention(), (2, 10, 32)
     yield "norms", Norms(), (3, 10, 32)
-    yield "convolution", torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.MaxPool2d(2)), (2, 3, 8, 8)
+    layers = torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.MaxPool2d(2)
+    yield "convolution", torch.nn.Sequential(*layers), (2, 3, 8, 8)
     yield "transformer", torch.nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True), (2, 10, 32)
 
 

@@ -109,9 +109,10 @@ def test_nested_attention():
 
 def test_quantized():
     x = torch.linspace(-2, 3, 60).reshape(6, 10)
+    scales, zeros = torch.full((6,), 0.04), torch.zeros(6, dtype=torch.int64)
     for quantize in (
         lambda t: torch.quantize_per_tensor(t, 0.05, 3, torch.qint8),
-        lambda t: torch.quantize_per_channel(t, torch.full((6,), 0.04).to(t.device), torch.zeros(6, dtype=torch.int64).to(t.device), 0, torch.qint8),
+        lambda t: torch.quantize_per_channel(t, scales.to(t.device), zeros.to(t.device), 0, torch.qint8),
     ):
         host, device = quantize(x), quantize(x.cuda())
         close(device.dequantize(), host.dequantize())

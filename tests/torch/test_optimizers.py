@@ -20,7 +20,8 @@ OPTIMIZERS = {
     "Rprop": {"lr": 0.01},
     "ASGD": {"lr": 0.1},
 }
-CASES = [(name, how) for name in OPTIMIZERS for how in ("", "foreach", "fused") if how != "fused" or name in ("SGD", "Adam", "AdamW", "Adagrad")]
+HAVE_FUSED = ("SGD", "Adam", "AdamW", "Adagrad")
+CASES = [(name, how) for name in OPTIMIZERS for how in ("", "foreach", "fused") if how != "fused" or name in HAVE_FUSED]
 
 
 def layers():
@@ -85,7 +86,8 @@ def test_averages_and_clipping():
         module(torch.ones(2, 6, device=where) * 9).pow(3).sum().backward()
         torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0, foreach=where == "cuda")
     same_gradients(device, host)
-    averaged = [torch.optim.swa_utils.AveragedModel(m, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)) for m in (host, device)]
+    moving = torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)
+    averaged = [torch.optim.swa_utils.AveragedModel(m, multi_avg_fn=moving) for m in (host, device)]
     for module, average in zip((host, device), averaged):
         average.update_parameters(module)
         with torch.no_grad():
