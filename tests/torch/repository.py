@@ -90,13 +90,13 @@ def _outcomes(path):
 
 
 class Shards:
-    """What is left of the tests, a piece of one file at a time, for several workers."""
+    """What is left of the tests, a piece at a time, for several workers."""
 
     def __init__(self, options, tests):
         self.options, self.lock, self.done, self.count = options, threading.Lock(), 0, len(tests)
         by_file = collections.defaultdict(list)
         for test in tests:
-            by_file[test.split("::")[0]].append(test)
+            by_file["" if options.mix else test.split("::")[0]].append(test)
         self.pieces = collections.deque(
             some[first : first + options.piece] for some in by_file.values() for first in range(0, len(some), options.piece)
         )
@@ -155,7 +155,7 @@ class Shards:
             else:
                 left.append(test)
         if not lines:  # not even the first has begun
-            lines, left = [["crashed", "0", piece[0], tail]], piece[1:]
+            lines, left = [["timeout" if late else "crashed", "0", piece[0], tail]], piece[1:]
         with self.lock:
             self.done += len(lines)
             with open(self.options.results, "a") as file:
@@ -210,7 +210,7 @@ def main():
     for name in ("collect", "run"):
         command = commands.add_parser(name)
         command.add_argument("--root", required=True, help="the repository")
-        command.add_argument("--lemma", help="the program lemma; without it, on the GPU of this machine")
+        command.add_argument("--lemma", type=os.path.abspath, help="the program lemma; without it, on the GPU of this machine")
         command.add_argument("--python", default=sys.executable)
         command.add_argument("--check", action="store_true")
         command.add_argument("--isolate", action="store_true")
@@ -222,6 +222,7 @@ def main():
     command.add_argument("--results", type=pathlib.Path, required=True)
     command.add_argument("--jobs", type=int, default=os.cpu_count())
     command.add_argument("--piece", type=int, default=40, help="tests in one process")
+    command.add_argument("--mix", action="store_true", help="of several files: quicker where the tests of each are few")
     command.add_argument("--timeout", type=float, default=300, help="seconds that a test may take")
     commands.add_parser("tell").add_argument("results", type=pathlib.Path)
     commands.choices["tell"].add_argument("--functions", action="store_true")
