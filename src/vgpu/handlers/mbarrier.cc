@@ -265,12 +265,12 @@ Step run_wait(Exec& x, const DecodedInst& in) {
     const SharedPlace at = find(x, in, lane);
     if (!at.cta)
       return false;
-    if (plan.parity && operand > 1) {
-      x.fault(in, FaultKind::illegal_instruction,
-              fmt::format("the phase parity is {}: legal are 0 and 1 (undefined behaviour)", operand), lane);
-      return false;
-    }
-    const bool parity = plan.parity ? operand == 1 : operand >> 63 != 0;
+    if (plan.parity && operand > 1)
+      x.remark(in,
+               fmt::format("the phase parity is {}: legal are 0 and 1; its lowest bit is taken (undefined "
+                           "behaviour)",
+                           operand));
+    const bool parity = plan.parity ? operand & 1 : operand >> 63 != 0;
     watched.access(at, lane);
     if (read_mbarrier(at).parity != parity) {
       done |= LaneMask{1} << lane;

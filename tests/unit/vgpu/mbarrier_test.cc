@@ -228,6 +228,26 @@ TEST(Mbarrier, ASecondInitIsAWarning) {
       << r.report.warnings[0];
 }
 
+// Triton counts phases in a predicate, which it widens with its sign.
+TEST(Mbarrier, OfAParityTheLowestBitIsTaken) {
+  const KernelRun r = run(R"(
+    mbarrier.init.shared.b64 [bar], 1;
+    mbarrier.test_wait.parity.shared.b64 %p0, [bar], 0xffffffff;
+    selp.u32 %r1, 1, 0, %p0;
+    st.global.u32 [%out], %r1;
+    mbarrier.test_wait.parity.shared.b64 %p0, [bar], 2;
+    selp.u32 %r1, 1, 0, %p0;
+    st.global.u32 [%out+4], %r1;
+    ret;)",
+                          1);
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
+  EXPECT_EQ(r.out[0], 1u); // the phase before the first, of parity 1, is complete
+  EXPECT_EQ(r.out[1], 0u);
+  ASSERT_EQ(r.report.warnings.size(), 2u);
+  EXPECT_NE(r.report.warnings[0].find("the phase parity is 4294967295: legal are 0 and 1"), std::string::npos)
+      << r.report.warnings[0];
+}
+
 TEST(Mbarrier, AnInitUnderThoseWhoWaitIsAFault) {
   const KernelRun r = run(R"(
     mov.u32 %r0, %tid.x;
