@@ -2,20 +2,14 @@
 #include "cublas/call.h"
 
 #include "cublas/operand.h"
+#include "support/verbose.h"
 
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <string_view>
 
 namespace lemma::cublas {
 namespace {
-
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value && *value && std::string_view(value) != "0";
-}
 
 cublasStatus_t status_of(CUresult status) {
   switch (status) {
@@ -36,7 +30,7 @@ cublasStatus_t status_of(CUresult status) {
 thread_local const char* Named::symbol_ = "cuBLAS";
 
 cublasStatus_t refuse(const char* symbol) {
-  if (is_set("LEMMA_VERBOSE"))
+  if (is_verbose())
     std::fprintf(stderr, "lemma: %s is not implemented (docs/cublas.md)\n", symbol);
   return CUBLAS_STATUS_NOT_SUPPORTED;
 }

@@ -14,11 +14,6 @@ Field whole(T& field) {
 
 } // namespace
 
-#define LAYOUT(name, number, field)
-#define MATMUL(name, number, field)
-#define PREFERENCE(name, number, field)
-#define TRANSFORM(name, number, field)
-#define CONFIG(name, number, field)
 #define FIELD_OF(kind)                                                                                       \
   Field field_of(kind& of, int attribute) {                                                                  \
     switch (attribute) {
@@ -31,35 +26,22 @@ Field whole(T& field) {
     }                                                                                                        \
     }
 
-#undef LAYOUT
 #define LAYOUT CASE
 FIELD_OF(Layout)
 #include "cublas/lt_attributes.def"
 END
-#undef LAYOUT
-#define LAYOUT(name, number, field)
-#undef MATMUL
 #define MATMUL CASE
 FIELD_OF(MatmulDescription)
 #include "cublas/lt_attributes.def"
 END
-#undef MATMUL
-#define MATMUL(name, number, field)
-#undef PREFERENCE
 #define PREFERENCE CASE
 FIELD_OF(Preference)
 #include "cublas/lt_attributes.def"
 END
-#undef PREFERENCE
-#define PREFERENCE(name, number, field)
-#undef TRANSFORM
 #define TRANSFORM CASE
 FIELD_OF(TransformDescription)
 #include "cublas/lt_attributes.def"
 END
-#undef TRANSFORM
-#define TRANSFORM(name, number, field)
-#undef CONFIG
 #define CONFIG CASE
 FIELD_OF(Algorithm)
 #include "cublas/lt_attributes.def"

@@ -74,46 +74,25 @@ enum cublasLtEpilogue_t : unsigned {
 
 // Attributes: lt_attributes.def.
 #define LAYOUT(name, number, field) CUBLASLT_MATRIX_LAYOUT_##name = number,
-#define MATMUL(name, number, field)
-#define PREFERENCE(name, number, field)
-#define TRANSFORM(name, number, field)
-#define CONFIG(name, number, field)
 enum cublasLtMatrixLayoutAttribute_t : int {
 #include "lt_attributes.def"
 };
-#undef LAYOUT
-#undef MATMUL
-#define LAYOUT(name, number, field)
 #define MATMUL(name, number, field) CUBLASLT_MATMUL_DESC_##name = number,
 enum cublasLtMatmulDescAttributes_t : int {
 #include "lt_attributes.def"
 };
-#undef MATMUL
-#undef PREFERENCE
-#define MATMUL(name, number, field)
 #define PREFERENCE(name, number, field) CUBLASLT_MATMUL_PREF_##name = number,
 enum cublasLtMatmulPreferenceAttributes_t : int {
 #include "lt_attributes.def"
 };
-#undef PREFERENCE
-#undef TRANSFORM
-#define PREFERENCE(name, number, field)
 #define TRANSFORM(name, number, field) CUBLASLT_MATRIX_TRANSFORM_DESC_##name = number,
 enum cublasLtMatrixTransformDescAttributes_t : int {
 #include "lt_attributes.def"
 };
-#undef TRANSFORM
-#undef CONFIG
-#define TRANSFORM(name, number, field)
 #define CONFIG(name, number, field) CUBLASLT_ALGO_CONFIG_##name = number,
 enum cublasLtMatmulAlgoConfigAttributes_t : int {
 #include "lt_attributes.def"
 };
-#undef LAYOUT
-#undef MATMUL
-#undef PREFERENCE
-#undef TRANSFORM
-#undef CONFIG
 
 enum cublasLtMatmulAlgoCapAttributes_t : int {};
 using cublasLtLoggerCallback_t = void (*)(int level, const char* function, const char* message);

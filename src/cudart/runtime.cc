@@ -6,14 +6,13 @@
 
 #include "cudart/registration.h"
 #include "driver/beside.h"
+#include "support/verbose.h"
 
 #include <dlfcn.h>
 
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
-#include <string_view>
 
 namespace lemma::cudart {
 namespace {
@@ -22,11 +21,6 @@ constexpr int kVersion = 13000;
 
 thread_local int per_thread_default = 0;
 thread_local cudaError_t error_of_thread = cudaSuccess;
-
-bool verbose() {
-  const char* value = std::getenv("LEMMA_VERBOSE");
-  return value && *value && std::string_view(value) != "0";
-}
 
 void* open_driver() {
   if (void* beside = driver::open_beside(reinterpret_cast<void*>(&open_driver)))
@@ -46,13 +40,9 @@ struct Loaded {
       error = cudaErrorInsufficientDriver;
       return;
     }
-    bool complete = true;
-    const auto find = [&](auto& function, const char* symbol) {
-      function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, symbol));
-      complete &= function != nullptr;
-    };
+    driver::Functions functions(library);
 #define IMPLEMENTED(name, version, symbol, parameters)                                                       \
-  find(legacy.symbol, #symbol);                                                                              \
+  functions.find(legacy.symbol, #symbol);                                                                    \
   per_thread.symbol = legacy.symbol;
 #define REFUSED(name, version, symbol, parameters, error) IMPLEMENTED(name, version, symbol, parameters)
 #define PER_THREAD(name, version, variant, symbol, parameters, arguments, base)
@@ -63,13 +53,14 @@ struct Loaded {
 #define IMPLEMENTED(name, version, symbol, parameters)
 #define REFUSED(name, version, symbol, parameters, error)
 #define PER_THREAD(name, version, variant, symbol, parameters, arguments, base)                              \
-  find(per_thread.base, #symbol);
+  functions.find(per_thread.base, #symbol);
 #include "driver/entry_points.def"
 #undef IMPLEMENTED
 #undef REFUSED
 #undef PER_THREAD
     int version = 0;
-    if (!complete || legacy.cuDriverGetVersion(&version) != CUDA_SUCCESS || version < kVersion)
+    if (!functions.are_complete() || legacy.cuDriverGetVersion(&version) != CUDA_SUCCESS ||
+        version < kVersion)
       error = cudaErrorInsufficientDriver;
   }
 };
@@ -177,7 +168,7 @@ void clear_last_error() {
 }
 
 cudaError_t refuse(const char* symbol) {
-  if (verbose())
+  if (is_verbose())
     std::fprintf(stderr, "lemma: %s is not implemented (docs/cudart.md)\n", symbol);
   return record(cudaErrorNotSupported);
 }

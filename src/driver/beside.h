@@ -1,4 +1,4 @@
-// For the libraries that lie beside libcuda.so.1 and call it: src/cudart, src/nvml.
+// For the libraries that lie beside libcuda.so.1 and call it: src/cudart, src/nvml, src/cublas.
 #pragma once
 
 #include <dlfcn.h>
@@ -19,5 +19,22 @@ inline void* open_beside(const void* code) {
     return nullptr;
   return dlopen((path.substr(0, slash + 1) + "libcuda.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
 }
+
+// Functions of an open libcuda.so.1, looked up by their names.
+class Functions {
+public:
+  explicit Functions(void* library) : library_(library) {}
+  template <class F>
+  void find(F*& function, const char* symbol) {
+    function = reinterpret_cast<F*>(dlsym(library_, symbol));
+    are_complete_ &= function != nullptr;
+  }
+  // It has all that was looked for.
+  bool are_complete() const { return are_complete_; }
+
+private:
+  void* library_;
+  bool are_complete_ = true;
+};
 
 } // namespace lemma::driver

@@ -12,9 +12,6 @@
 
 namespace lemma::driver {
 
-// LEMMA_VERBOSE is set, and not to 0.
-bool verbose();
-
 // Body: CUresult(). Needs cuInit, and not to be called by a function of the host that a stream has called.
 template <class Body>
 CUresult initialized(Body&& body) noexcept {

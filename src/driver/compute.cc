@@ -35,56 +35,44 @@ struct Turn : CUlemmaMemory {
     return CUDA_ERROR_ILLEGAL_ADDRESS;
   }
 
+  // Rows at `at` on the device: by_row(row, offset of the same here) moves each where the host sees the
+  // memory, by_stream() all of the device's own.
+  template <class ByRow, class ByStream>
+  CUresult rows(const char* does, CUdeviceptr at, size_t row_bytes, size_t count, size_t pitch_bytes,
+                ByRow&& by_row, ByStream&& by_stream) const {
+    if (row_bytes == 0 || count == 0)
+      return CUDA_SUCCESS;
+    // From the first row's begin to the last one's end.
+    const CheckedSize bytes = CheckedSize(count - 1) * pitch_bytes + row_bytes;
+    Place place;
+    if (place_of(at, bytes, true, place) != CUDA_SUCCESS)
+      return fail(does, at, bytes.value().value_or(0));
+    if (!place.host)
+      return by_stream() ? CUDA_SUCCESS : fail(does, at, *bytes.value());
+    for (size_t i = 0; i < count; ++i)
+      by_row(place.host + i * pitch_bytes, i * row_bytes);
+    return CUDA_SUCCESS;
+  }
+
   static CUresult read_rows(const CUlemmaMemory* memory, void* to, CUdeviceptr from, size_t row_bytes,
-                            size_t count, size_t pitch_bytes);
+                            size_t count, size_t pitch_bytes) {
+    const auto& self = static_cast<const Turn&>(*memory);
+    auto* here = static_cast<std::byte*>(to);
+    return self.rows(
+        "reads", from, row_bytes, count, pitch_bytes,
+        [&](const std::byte* row, size_t offset) { std::memcpy(here + offset, row, row_bytes); },
+        [&] { return self.in_turn.read(from, {here, row_bytes * count}, row_bytes, pitch_bytes).ok(); });
+  }
   static CUresult write_rows(const CUlemmaMemory* memory, CUdeviceptr to, const void* from, size_t row_bytes,
-                             size_t count, size_t pitch_bytes);
+                             size_t count, size_t pitch_bytes) {
+    const auto& self = static_cast<const Turn&>(*memory);
+    const auto* here = static_cast<const std::byte*>(from);
+    return self.rows(
+        "writes", to, row_bytes, count, pitch_bytes,
+        [&](std::byte* row, size_t offset) { std::memcpy(row, here + offset, row_bytes); },
+        [&] { return self.in_turn.write(to, {here, row_bytes * count}, row_bytes, pitch_bytes).ok(); });
+  }
 };
-
-// From the first row's begin to the last one's end.
-CheckedSize extent(size_t row_bytes, size_t count, size_t pitch_bytes) {
-  return CheckedSize(count - 1) * pitch_bytes + row_bytes;
-}
-
-CUresult Turn::read_rows(const CUlemmaMemory* memory, void* to, CUdeviceptr from, size_t row_bytes,
-                         size_t count, size_t pitch_bytes) {
-  const auto& self = static_cast<const Turn&>(*memory);
-  if (row_bytes == 0 || count == 0)
-    return CUDA_SUCCESS;
-  const CheckedSize bytes = extent(row_bytes, count, pitch_bytes);
-  Place place;
-  if (place_of(from, bytes, true, place) != CUDA_SUCCESS)
-    return self.fail("reads", from, bytes.value().value_or(0));
-  auto* rows = static_cast<std::byte*>(to);
-  if (place.host) {
-    for (size_t i = 0; i < count; ++i)
-      std::memcpy(rows + i * row_bytes, place.host + i * pitch_bytes, row_bytes);
-    return CUDA_SUCCESS;
-  }
-  return self.in_turn.read(from, {rows, row_bytes * count}, row_bytes, pitch_bytes)
-             ? CUDA_SUCCESS
-             : self.fail("reads", from, *bytes.value());
-}
-
-CUresult Turn::write_rows(const CUlemmaMemory* memory, CUdeviceptr to, const void* from, size_t row_bytes,
-                          size_t count, size_t pitch_bytes) {
-  const auto& self = static_cast<const Turn&>(*memory);
-  if (row_bytes == 0 || count == 0)
-    return CUDA_SUCCESS;
-  const CheckedSize bytes = extent(row_bytes, count, pitch_bytes);
-  Place place;
-  if (place_of(to, bytes, true, place) != CUDA_SUCCESS)
-    return self.fail("writes", to, bytes.value().value_or(0));
-  const auto* rows = static_cast<const std::byte*>(from);
-  if (place.host) {
-    for (size_t i = 0; i < count; ++i)
-      std::memcpy(place.host + i * pitch_bytes, rows + i * row_bytes, row_bytes);
-    return CUDA_SUCCESS;
-  }
-  return self.in_turn.write(to, {rows, row_bytes * count}, row_bytes, pitch_bytes)
-             ? CUDA_SUCCESS
-             : self.fail("writes", to, *bytes.value());
-}
 
 } // namespace
 

@@ -5,6 +5,7 @@
 
 #include "driver/api.h"
 #include "driver/call.h"
+#include "support/verbose.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -73,7 +74,7 @@ const EntryPoint* find_entry_point(std::string_view name, int version, bool per_
 }
 
 CUresult refuse(std::string_view symbol, CUresult error) {
-  if (verbose())
+  if (is_verbose())
     std::fprintf(stderr, "lemma: %.*s is not implemented (docs/driver.md)\n", static_cast<int>(symbol.size()),
                  symbol.data());
   return error;

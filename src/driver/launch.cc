@@ -6,6 +6,7 @@
 #include "driver/call.h"
 #include "driver/error.h"
 #include "runtime/kernel_names.h"
+#include "support/verbose.h"
 
 #include <fmt/format.h>
 
@@ -89,7 +90,7 @@ void end_launch(const Result<Report, Error>& report, const Kernel& kernel, bool 
     else
       context.fail(report->fault ? status_of(report->fault->kind) : CUDA_ERROR_LAUNCH_FAILED);
     print(report->rendered);
-  } else if (verbose()) {
+  } else if (is_verbose()) {
     print(report->rendered);
   } else {
     tell_warnings(*report, kernel);

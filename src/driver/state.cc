@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <string_view>
 
 namespace lemma::driver {
 namespace {
@@ -147,11 +146,6 @@ InHostFunction::InHostFunction() {
 }
 InHostFunction::~InHostFunction() {
   --host_functions;
-}
-
-bool verbose() {
-  const char* value = std::getenv("LEMMA_VERBOSE");
-  return value && *value && std::string_view(value) != "0";
 }
 
 } // namespace lemma::driver

@@ -5,6 +5,7 @@
 #include "driver/api.h"
 #include "driver/call.h"
 #include "driver/error.h"
+#include "support/verbose.h"
 
 #include <cstdio>
 #include <cstring>
@@ -100,7 +101,7 @@ CUresult encode(CUtensorMap* to, const TensorMap& map) {
     return CUDA_ERROR_INVALID_VALUE;
   const Result<Argument, Error> bytes = state().device.encode(map);
   if (!bytes) {
-    if (verbose())
+    if (is_verbose())
       std::fprintf(stderr, "lemma: %s\n", bytes.error().text.c_str());
     return status_of(bytes.error());
   }

@@ -8,6 +8,7 @@
 #include "driver/call.h"
 #include "driver/entry_points.h"
 #include "driver/error.h"
+#include "support/verbose.h"
 #include "texture/object.h"
 
 #include <algorithm>
@@ -141,7 +142,7 @@ CUresult descriptor_of(const CUDA_TEXTURE_DESC& texture, TextureDescriptor& desc
 CUresult add(Context& context, Result<lemma::Texture, Error> made, TextureObject described,
              unsigned long long& handle) {
   if (!made) {
-    if (verbose())
+    if (is_verbose())
       std::fprintf(stderr, "lemma: %s\n", made.error().text.c_str());
     return status_of(made.error());
   }

@@ -4,7 +4,6 @@
 #include "driver/beside.h"
 
 #include <cstdio>
-#include <type_traits>
 
 namespace lemma::nvml {
 namespace {
@@ -16,15 +15,11 @@ const Driver* load() {
     return nullptr;
   }
   auto* found = new Driver; // never destroyed: programs call from atexit handlers
-  bool is_complete = true;
-  const auto find = [&](auto& function, const char* symbol) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, symbol));
-    is_complete &= function != nullptr;
-  };
-#define FUNCTION(symbol) find(found->symbol, #symbol);
+  driver::Functions functions(library);
+#define FUNCTION(symbol) functions.find(found->symbol, #symbol);
   LEMMA_NVML_ASKED(FUNCTION)
 #undef FUNCTION
-  return is_complete ? found : nullptr;
+  return functions.are_complete() ? found : nullptr;
 }
 
 } // namespace
