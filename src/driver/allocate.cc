@@ -74,7 +74,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width_by
 namespace {
 
 CUresult free_in_context(CUdeviceptr address) {
-  return in_context([&](Context& context) -> CUresult {
+  return in_context_of(address, [&](Context& context) -> CUresult {
     if (Stream::any_captures_strictly(context))
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (address == 0)
@@ -169,15 +169,14 @@ CUresult cuMemAllocHost_v2(void** memory, size_t bytes) {
 }
 
 CUresult cuMemFreeHost(void* memory) {
-  return in_context([&](Context& context) -> CUresult {
+  const CUdeviceptr address = reinterpret_cast<uintptr_t>(memory);
+  return in_context_of(address, [&](Context& context) -> CUresult {
     if (Stream::any_captures_strictly(context))
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (!memory)
       return CUDA_SUCCESS;
     context.synchronize();
-    return state().memory.take(reinterpret_cast<uintptr_t>(memory), MemoryKind::pinned)
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_VALUE;
+    return state().memory.take(address, MemoryKind::pinned) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -201,16 +200,28 @@ CUresult cuMemHostRegister(void* memory, size_t bytes, unsigned flags) {
   return cuMemHostRegister_v2(memory, bytes, flags);
 }
 
-CUresult cuMemHostUnregister(void* memory) {
-  return in_context([&](Context& context) -> CUresult {
-    if (!memory)
+namespace {
+
+CUresult unregister_in_context(CUdeviceptr address) {
+  return in_context_of(address, [&](Context& context) -> CUresult {
+    if (!address)
       return CUDA_ERROR_INVALID_VALUE;
     context.synchronize();
-    if (state().memory.take(reinterpret_cast<uintptr_t>(memory), MemoryKind::registered))
+    if (state().memory.take(address, MemoryKind::registered))
       return CUDA_SUCCESS;
     // In the middle of it, or of another kind.
-    return state().memory.find(reinterpret_cast<uintptr_t>(memory)) ? CUDA_ERROR_INVALID_VALUE
-                                                                    : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    return state().memory.find(address) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  });
+}
+
+} // namespace
+
+CUresult cuMemHostUnregister(void* memory) {
+  const CUdeviceptr address = reinterpret_cast<uintptr_t>(memory);
+  return initialized([&]() -> CUresult {
+    if (!current_context() && address && !state().memory.find(address))
+      return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    return unregister_in_context(address);
   });
 }
 
@@ -312,7 +323,7 @@ CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUd
 
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags,
                                CUstream handle) {
-  return in_context([&](Context& context) -> CUresult {
+  return in_context_of(handle, [&](Context& context) -> CUresult {
     if (flags != 0)
       return CUDA_ERROR_INVALID_VALUE;
     if (!is_place(location))
@@ -355,15 +366,12 @@ CUresult cuMemRangeGetAttribute(void* data, size_t data_bytes, CUmem_range_attri
 }
 
 CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t bytes, unsigned flags) {
-  return in_context([&](Context& context) -> CUresult {
-    std::shared_ptr<Stream> stream;
-    if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
-      return wrong;
-    if (spoils_capture(*stream))
+  return in_stream(handle, [&](Stream& stream) -> CUresult {
+    if (spoils_capture(stream))
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
       return CUDA_ERROR_INVALID_VALUE;
-    if (flags == CU_MEM_ATTACH_SINGLE && stream->is_legacy_default())
+    if (flags == CU_MEM_ATTACH_SINGLE && stream.is_legacy_default())
       return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult wrong = check_managed(address, 1); wrong != CUDA_SUCCESS)
       return wrong;

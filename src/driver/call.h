@@ -8,6 +8,7 @@
 #include "driver/state.h"
 #include "driver/types.h"
 
+#include <memory>
 #include <new>
 
 namespace lemma::driver {
@@ -28,16 +29,68 @@ CUresult initialized(Body&& body) noexcept {
   }
 }
 
-// Body: CUresult(Context&), with the current context, which no fault has taken.
-template <class Body>
-CUresult in_context(Body&& body) noexcept {
+// Body: CUresult(Context&), with the current context, or in a thread that has none with own(); null: none
+// either. No fault has taken it.
+template <class Own, class Body>
+CUresult in_context_or(Own&& own, Body&& body) noexcept {
   return initialized([&]() -> CUresult {
     Context* context = current_context();
+    if (!context)
+      context = own();
     if (!context)
       return CUDA_ERROR_INVALID_CONTEXT;
     if (const CUresult status = context->status(); status != CUDA_SUCCESS)
       return status;
     return body(*context);
+  });
+}
+
+// In the current context alone.
+template <class Body>
+CUresult in_context(Body&& body) noexcept {
+  return in_context_or([]() -> Context* { return nullptr; }, body);
+}
+
+// The context that a thing belongs to, by its handle or address. Null: it is none, or a default stream.
+inline Context* context_of(CUstream handle) {
+  const std::shared_ptr<Stream> found = state().streams.find(handle);
+  return found ? found->context : nullptr;
+}
+inline Context* context_of(CUevent handle) {
+  const std::shared_ptr<Event> found = state().events.find(handle);
+  return found ? found->context : nullptr;
+}
+inline Context* context_of(CUmodule handle) {
+  const std::shared_ptr<Module> found = state().modules.find(handle);
+  return found ? found->context : nullptr;
+}
+inline Context* context_of(CUfunction handle) {
+  const std::shared_ptr<Function> found = state().functions.find(handle);
+  return found ? found->context : nullptr;
+}
+inline Context* context_of(CUgraphExec handle) {
+  const std::shared_ptr<GraphExec> found = state().graph_execs.find(handle);
+  return found ? found->context : nullptr;
+}
+inline Context* context_of(CUdeviceptr address) {
+  const std::shared_ptr<Allocation> found = state().memory.find(address);
+  return found ? found->context : nullptr;
+}
+
+// In the current context, or that of the thing which the call names. Which calls need no current one was
+// asked of an H200: tests/driver/hardware/without_context.cc.
+template <class Handle, class Body>
+CUresult in_context_of(Handle thing, Body&& body) noexcept {
+  return in_context_or([thing] { return context_of(thing); }, body);
+}
+
+// Body: CUresult(Stream&). A default stream needs a current context; another has its own.
+template <class Body>
+CUresult in_stream(CUstream handle, Body&& body) noexcept {
+  return in_context_of(handle, [&](Context& context) -> CUresult {
+    std::shared_ptr<Stream> stream;
+    const CUresult wrong = find_stream(context, handle, stream);
+    return wrong == CUDA_SUCCESS ? body(*stream) : wrong;
   });
 }
 

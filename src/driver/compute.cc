@@ -122,11 +122,8 @@ CUresult cuLemmaCompute(CUstream handle, const CUlemmaWork* work) {
   if (!work || !work->run)
     return CUDA_ERROR_INVALID_VALUE;
   Computation computation{.work = *work, .data = {work->data, work->release ? work->release : [](void*) {}}};
-  return in_context([&](Context& context) -> CUresult {
-    std::shared_ptr<Stream> stream;
-    if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
-      return wrong;
+  return in_stream(handle, [&](Stream& stream) -> CUresult {
     count_computation();
-    return stream->submit(std::move(computation));
+    return stream.submit(std::move(computation));
   });
 }

@@ -143,6 +143,12 @@ CUresult check_device(CUdevice device) {
 
 } // namespace
 
+Context* living_primary_context() {
+  Contexts& all = contexts();
+  const std::scoped_lock lock(all.mutex);
+  return all.primary && all.primary->is_alive() ? all.primary : nullptr;
+}
+
 Context* current_context() {
   return stack.depth == 0 ? nullptr : stack.contexts[stack.depth - 1];
 }

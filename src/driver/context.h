@@ -83,6 +83,8 @@ private:
 
 // Of this thread; null: none.
 Context* current_context();
+// Null: nobody has retained it, or not since it was reset.
+Context* living_primary_context();
 // Null: it is the handle of none, now or before.
 Context* find_context(CUcontext handle);
 

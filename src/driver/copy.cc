@@ -204,15 +204,12 @@ namespace {
 
 // Submits to the stream; of a synchronous function waits for it.
 CUresult submit(Operation operation, CUstream handle, bool and_wait) {
-  return in_context([&](Context& context) -> CUresult {
-    std::shared_ptr<Stream> stream;
-    if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
-      return wrong;
+  return in_stream(handle, [&](Stream& stream) -> CUresult {
     const auto* copy = std::get_if<Copy>(&operation);
-    and_wait |= copy && !stream->capture() && writes_plain_host_memory(copy->parameters);
-    if (const CUresult status = stream->submit(std::move(operation)); status != CUDA_SUCCESS)
+    and_wait |= copy && !stream.capture() && writes_plain_host_memory(copy->parameters);
+    if (const CUresult status = stream.submit(std::move(operation)); status != CUDA_SUCCESS)
       return status;
-    return and_wait ? stream->synchronize() : CUDA_SUCCESS;
+    return and_wait ? stream.synchronize() : CUDA_SUCCESS;
   });
 }
 

@@ -32,7 +32,7 @@ namespace {
 
 template <class Body>
 CUresult in_event(CUevent handle, Body&& body) {
-  return in_context([&](Context&) -> CUresult {
+  return in_context_of(handle, [&](Context&) -> CUresult {
     const std::shared_ptr<Event> event = state().events.find(handle);
     return event ? body(event) : CUDA_ERROR_INVALID_HANDLE;
   });
@@ -81,7 +81,7 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
 }
 
 CUresult cuEventDestroy_v2(CUevent handle) {
-  return in_context([&](Context&) -> CUresult {
+  return in_context_of(handle, [&](Context&) -> CUresult {
     return state().events.take(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
   });
 }
@@ -91,7 +91,7 @@ CUresult cuEventDestroy(CUevent event) {
 }
 
 CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned flags) {
-  return in_context([&](Context& context) -> CUresult {
+  return in_context_of(stream_handle, [&](Context& context) -> CUresult {
     const std::shared_ptr<Event> event = state().events.find(handle);
     if (!event)
       return CUDA_ERROR_INVALID_HANDLE;
@@ -146,7 +146,7 @@ CUresult cuEventSynchronize(CUevent handle) {
 }
 
 CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent begin_handle, CUevent end_handle) {
-  return in_context([&](Context&) -> CUresult {
+  return in_context_of(end_handle, [&](Context&) -> CUresult {
     const std::shared_ptr<Event> begin = state().events.find(begin_handle),
                                  end = state().events.find(end_handle);
     if (!begin || !end || !milliseconds)
@@ -169,7 +169,7 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
 }
 
 CUresult cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned flags) {
-  return in_context([&](Context& context) -> CUresult {
+  return in_context_of(stream_handle, [&](Context& context) -> CUresult {
     const std::shared_ptr<Event> event = state().events.find(handle);
     if (!event)
       return CUDA_ERROR_INVALID_HANDLE;

@@ -25,7 +25,7 @@ int sm_of(std::string_view target) {
 
 template <class Body>
 CUresult with_function(CUfunction handle, Body&& body) {
-  return in_context([&](Context& context) -> CUresult {
+  return in_context_of(handle, [&](Context& context) -> CUresult {
     std::shared_ptr<Function> function;
     const CUresult status = find_function(context, handle, function);
     return status == CUDA_SUCCESS ? body(*function) : status;
@@ -281,11 +281,17 @@ Dim3 cluster_of(const Function& function, const CUlaunchConfig& config) {
           static_cast<uint32_t>(function.cluster[2])};
 }
 
+// How much of it fits on the current context's device.
+template <class Body>
+CUresult on_current_device(CUfunction handle, Body&& body) {
+  return in_context([&](Context&) -> CUresult { return with_function(handle, body); });
+}
+
 } // namespace
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction handle, int threads,
                                                               size_t dynamic_shared_bytes, unsigned flags) {
-  return with_function(handle, [&](Function& function) -> CUresult {
+  return on_current_device(handle, [&](Function& function) -> CUresult {
     if (!blocks || threads <= 0 || (flags & ~unsigned{CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE}))
       return CUDA_ERROR_INVALID_VALUE;
     *blocks =
@@ -307,7 +313,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunc
                                                    CUoccupancyB2DSize shared_of_block,
                                                    size_t dynamic_shared_bytes, int most_threads,
                                                    unsigned flags) {
-  return with_function(handle, [&](Function& function) -> CUresult {
+  return on_current_device(handle, [&](Function& function) -> CUresult {
     if (!grid || !block || most_threads < 0 || (flags & ~unsigned{CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE}))
       return CUDA_ERROR_INVALID_VALUE;
     int most = static_cast<int>(function.resources.max_threads);
@@ -339,7 +345,7 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction func
 }
 
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction handle, int blocks, int threads) {
-  return with_function(handle, [&](Function& function) -> CUresult {
+  return on_current_device(handle, [&](Function& function) -> CUresult {
     if (!bytes || blocks <= 0 || threads <= 0)
       return CUDA_ERROR_INVALID_VALUE;
     if (function.ctas_per_sm(static_cast<uint32_t>(threads), 0) < static_cast<uint32_t>(blocks))
@@ -355,7 +361,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction handl
 
 // A cluster's CTAs may lie on any SMs of the virtual GPU; those of a real one share a GPC, which holds fewer.
 CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle, const CUlaunchConfig* config) {
-  return with_function(handle, [&](Function& function) -> CUresult {
+  return on_current_device(handle, [&](Function& function) -> CUresult {
     if (!clusters || !config || (config->numAttrs && !config->attrs))
       return CUDA_ERROR_INVALID_VALUE;
     const vgpu::MachineLimits& limits = state().machine.limits;
@@ -376,7 +382,7 @@ CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle, const CU
 }
 
 CUresult cuOccupancyMaxPotentialClusterSize(int* ctas, CUfunction handle, const CUlaunchConfig* config) {
-  return with_function(handle, [&](Function& function) -> CUresult {
+  return on_current_device(handle, [&](Function& function) -> CUresult {
     if (!ctas || !config || (config->numAttrs && !config->attrs))
       return CUDA_ERROR_INVALID_VALUE;
     const vgpu::MachineLimits& limits = state().machine.limits;

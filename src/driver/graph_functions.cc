@@ -301,7 +301,7 @@ namespace {
 
 template <class Body>
 CUresult of_exec(CUgraphExec handle, Body&& body) {
-  return in_context([&](Context& context) -> CUresult {
+  return in_context_of(handle, [&](Context& context) -> CUresult {
     const std::shared_ptr<GraphExec> exec = state().graph_execs.find(handle);
     return exec ? body(*exec, context) : CUDA_ERROR_INVALID_VALUE;
   });
@@ -310,18 +310,17 @@ CUresult of_exec(CUgraphExec handle, Body&& body) {
 } // namespace
 
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
-  return of_exec(handle, [&](GraphExec& exec, Context& context) -> CUresult {
-    std::shared_ptr<Stream> stream;
-    if (const CUresult wrong = find_stream(context, stream_handle, stream); wrong != CUDA_SUCCESS)
-      return wrong;
-    return stream->submit(ChildGraph{stream->capture() ? exec.graph()->clone() : exec.graph()});
+  return in_stream(stream_handle, [&](Stream& stream) -> CUresult {
+    const std::shared_ptr<GraphExec> exec = state().graph_execs.find(handle);
+    if (!exec)
+      return CUDA_ERROR_INVALID_VALUE;
+    return stream.submit(ChildGraph{stream.capture() ? exec->graph()->clone() : exec->graph()});
   });
 }
 
 CUresult cuGraphUpload(CUgraphExec handle, CUstream stream_handle) {
-  return of_exec(handle, [&](GraphExec&, Context& context) {
-    std::shared_ptr<Stream> stream;
-    return find_stream(context, stream_handle, stream);
+  return in_stream(stream_handle, [&](Stream&) {
+    return state().graph_execs.find(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 

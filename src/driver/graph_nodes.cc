@@ -16,7 +16,7 @@ namespace {
 template <class Make>
 CUresult add_node(CUgraphNode* node, CUgraph handle, const CUgraphNode* dependencies, size_t count,
                   Make&& make) {
-  return in_context([&](Context& context) -> CUresult {
+  return in_context_or(living_primary_context, [&](Context& context) -> CUresult {
     const std::shared_ptr<Graph> graph = find_graph(handle);
     if (!node || !graph)
       return CUDA_ERROR_INVALID_VALUE;

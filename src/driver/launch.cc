@@ -233,14 +233,11 @@ namespace {
 
 CUresult launch(const CUDA_KERNEL_NODE_PARAMS& parameters, CUstream stream_handle, bool cooperative,
                 std::span<const CUlaunchAttribute> attributes) {
-  return in_context([&](Context& context) -> CUresult {
-    std::shared_ptr<Stream> stream;
-    if (const CUresult wrong = find_stream(context, stream_handle, stream); wrong != CUDA_SUCCESS)
-      return wrong;
+  return in_stream(stream_handle, [&](Stream& stream) -> CUresult {
     KernelLaunch launch;
-    if (const CUresult wrong = make_launch(*stream->context, parameters, launch); wrong != CUDA_SUCCESS)
+    if (const CUresult wrong = make_launch(*stream.context, parameters, launch); wrong != CUDA_SUCCESS)
       return wrong;
-    if (launch.function->context != stream->context)
+    if (launch.function->context != stream.context)
       return CUDA_ERROR_INVALID_HANDLE;
     launch.parameters.func = launch.function->handle();
     for (size_t i = 0; i < 3; ++i)
@@ -249,7 +246,7 @@ CUresult launch(const CUDA_KERNEL_NODE_PARAMS& parameters, CUstream stream_handl
     for (const CUlaunchAttribute& attribute : attributes)
       if (const CUresult wrong = add_attribute(launch, attribute); wrong != CUDA_SUCCESS)
         return wrong;
-    return stream->submit(std::move(launch));
+    return stream.submit(std::move(launch));
   });
 }
 
@@ -301,12 +298,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
 }
 
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
-  return in_context([&](Context& context) -> CUresult {
+  return in_stream(handle, [&](Stream& stream) -> CUresult {
     if (!function)
       return CUDA_ERROR_INVALID_VALUE;
-    std::shared_ptr<Stream> stream;
-    if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
-      return wrong;
-    return stream->submit(HostCall{{.fn = function, .userData = data}});
+    return stream.submit(HostCall{{.fn = function, .userData = data}});
   });
 }

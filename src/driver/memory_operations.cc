@@ -133,17 +133,14 @@ using namespace lemma::driver;
 
 CUresult cuStreamBatchMemOp_v2(CUstream handle, unsigned count, CUstreamBatchMemOpParams* operations,
                                unsigned flags) {
-  return in_context([&](Context& context) -> CUresult {
-    std::shared_ptr<Stream> stream;
-    if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
-      return wrong;
+  return in_stream(handle, [&](Stream& stream) -> CUresult {
     MemoryOperations several;
     if (const CUresult wrong = make_memory_operations(
-            {.ctx = stream->context->handle(), .count = count, .paramArray = operations, .flags = flags},
+            {.ctx = stream.context->handle(), .count = count, .paramArray = operations, .flags = flags},
             several);
         wrong != CUDA_SUCCESS)
       return wrong;
-    return stream->submit(std::move(several));
+    return stream.submit(std::move(several));
   });
 }
 

@@ -68,7 +68,7 @@ std::string next_module_name() {
 // The handle as a module, and the module in the current context.
 template <class Body>
 CUresult in_module(CUmodule handle, Body&& body) {
-  return in_context([&](Context& context) -> CUresult {
+  return in_context_of(handle, [&](Context& context) -> CUresult {
     const std::shared_ptr<Module> module = state().modules.find(handle);
     return module ? body(context, *module) : CUDA_ERROR_INVALID_HANDLE;
   });
@@ -318,7 +318,7 @@ CUresult cuModuleLoad(CUmodule* module, const char* file) {
 }
 
 CUresult cuModuleUnload(CUmodule handle) {
-  return in_context([&](Context&) -> CUresult {
+  return in_context_of(handle, [&](Context&) -> CUresult {
     const std::shared_ptr<Module> module = state().modules.find(handle);
     if (!module)
       return CUDA_ERROR_INVALID_HANDLE;

@@ -129,7 +129,7 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** data,
                                 CUdeviceptr address) {
-  return in_context([&](Context&) -> CUresult {
+  return initialized([&]() -> CUresult {
     if (count == 0 || !attributes || !data)
       return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count; ++i) {
@@ -143,7 +143,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
 }
 
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr address) {
-  return in_context([&](Context&) -> CUresult {
+  return in_context_of(address, [&](Context&) -> CUresult {
     const std::shared_ptr<Allocation> allocation = state().memory.find(address);
     if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !allocation)
       return CUDA_ERROR_INVALID_VALUE;

@@ -269,28 +269,25 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle, CUmem
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
-  return in_context([&](Context& context) {
+  return in_context_of(stream, [&](Context& context) {
     return allocate(address, bytes, state().current_pool.load(), stream, context);
   });
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool handle, CUstream stream) {
-  return in_context([&](Context& context) -> CUresult {
+  return in_context_of(stream, [&](Context& context) -> CUresult {
     const std::shared_ptr<MemoryPool> pool = state().pools.find(handle);
     return pool ? allocate(address, bytes, pool, stream, context) : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
-  return in_context([&](Context& context) -> CUresult {
-    std::shared_ptr<Stream> stream;
-    if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
-      return wrong;
+  return in_stream(handle, [&](Stream& stream) -> CUresult {
     if (address == 0)
       return CUDA_SUCCESS;
     if (const std::shared_ptr<Allocation> allocation = state().memory.find(address);
-        allocation && !stream->capture() && allocation->is_freed.exchange(true))
+        allocation && !stream.capture() && allocation->is_freed.exchange(true))
       return CUDA_ERROR_INVALID_VALUE; // in the order of a stream: it has only not gone yet
-    return stream->submit(FreeMemory{address});
+    return stream.submit(FreeMemory{address});
   });
 }

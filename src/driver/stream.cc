@@ -212,15 +212,6 @@ bool Stream::is_kept_by_capture() const {
 
 namespace {
 
-template <class Body>
-CUresult in_stream(CUstream handle, Body&& body) {
-  return in_context([&](Context& context) -> CUresult {
-    std::shared_ptr<Stream> stream;
-    const CUresult wrong = find_stream(context, handle, stream);
-    return wrong == CUDA_SUCCESS ? body(*stream) : wrong;
-  });
-}
-
 bool are_edges_plain(const CUgraphEdgeData* edges, size_t count) {
   for (size_t i = 0; edges && i < count; ++i)
     if (edges[i].from_port || edges[i].to_port || edges[i].type)
@@ -251,7 +242,7 @@ CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
 }
 
 CUresult cuStreamDestroy_v2(CUstream handle) {
-  return in_context([&](Context&) -> CUresult {
+  return in_context_of(handle, [&](Context&) -> CUresult {
     // The default streams cannot be destroyed.
     const std::shared_ptr<Stream> stream = state().streams.take(handle);
     return stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;

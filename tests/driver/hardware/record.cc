@@ -112,9 +112,10 @@ namespace {
 
 std::vector<Section> all_sections() {
   std::vector<Section> sections;
-  for (const auto& part : {device_sections(), context_sections(), memory_sections(), pointer_sections(),
-                           pool_sections(), module_sections(), launch_sections(), fault_sections(),
-                           stream_sections(), capture_sections(), graph_sections()})
+  for (const auto& part :
+       {device_sections(), context_sections(), without_context_sections(), memory_sections(),
+        pointer_sections(), pool_sections(), module_sections(), launch_sections(), fault_sections(),
+        stream_sections(), capture_sections(), graph_sections()})
     sections.insert(sections.end(), part.begin(), part.end());
   return sections;
 }

@@ -108,6 +108,7 @@ struct Section {
 // A file of sections each.
 std::vector<Section> device_sections();
 std::vector<Section> context_sections();
+std::vector<Section> without_context_sections();
 std::vector<Section> memory_sections();
 std::vector<Section> pointer_sections();
 std::vector<Section> pool_sections();
