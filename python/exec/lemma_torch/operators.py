@@ -8,6 +8,7 @@ kernel computes, and what it wrote and made goes back by copies on the same stre
 from __future__ import annotations
 
 import collections
+import warnings
 from typing import Any, Callable
 
 import torch
@@ -284,15 +285,22 @@ def _names() -> list[tuple[str, str]]:
 
 
 def install(strict: bool = False) -> None:
-    """Has these operators computed on the CPU from now on. `strict`: such a call is an error instead."""
+    """Has these operators computed on the CPU from now on, but for those that a program has replaced already. `strict`: such a call is
+    an error instead."""
     global _library, _strict
     _strict = strict
     _library = torch.library.Library("aten", "IMPL")
+    replaced = set(torch.library._impls)
     for name, key in _names():
         base, _, overload = name.partition(".")
         operator = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
-        if operator is None:  # one that Python does not see
+        if operator is None or f"aten/{name}/{key}" in replaced:  # None: one that Python does not see
             continue
         on_cpu = _OnCpu(operator, name)
         otherwise = _OTHERWISE.get(name) if key == "CUDA" else None
-        _library.impl(name, otherwise(on_cpu) if otherwise else on_cpu, key, allow_override=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that kernels are overridden, which pytest may make an error
+            _library.impl(name, otherwise(on_cpu) if otherwise else on_cpu, key, allow_override=True)
+    # A program that replaces operators on CUDA (FlagGems does) may do so, as where torch's own are the ones to be replaced.
+    torch.library._impls.clear()
+    torch.library._impls.update(replaced)
