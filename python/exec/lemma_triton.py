@@ -1,8 +1,8 @@
 """Triton on the virtual GPU: its cubins keep their PTX, and what would take hours there, and says nothing about a GPU, is left out.
 
-Autotuning takes the first configuration that a kernel's pruning leaves; with LEMMA_AUTOTUNE=all each is compiled and run. A benchmark
-runs what it times once, and says how long that took here. Caches on disk are others than a GPU's: what was the fastest there is no
-matter here, nor the reverse.
+Autotuning takes the first configuration that a kernel's pruning leaves and that the GPU has room for; with LEMMA_AUTOTUNE=all each is
+compiled and run. A benchmark runs what it times once, and says how long that took here. Caches on disk are others than a GPU's: what
+was the fastest there is no matter here, nor the reverse.
 """
 
 import atexit
@@ -44,13 +44,33 @@ def _first(configurations, kernel):
     return configurations[:1]
 
 
+def _fits(tuner, configuration, kwargs):
+    """Whether the kernel compiles with the configuration and fits the GPU, as a benchmark would find out."""
+    from triton.compiler.errors import CompileTimeAssertionFailure
+    from triton.runtime.errors import OutOfResources, PTXASError
+
+    arguments = {**tuner.nargs, **kwargs, **configuration.all_kwargs()}
+    try:
+        if configuration.pre_hook:
+            configuration.pre_hook(arguments)
+        tuner.fn.run(**{**arguments, "warmup": True})._init_handles()
+    except (OutOfResources, CompileTimeAssertionFailure, PTXASError):
+        return False
+    except Exception:  # the run itself says it, better
+        pass
+    return True
+
+
 def take_one_configuration(autotuner_module):
     prune = autotuner_module.Autotuner.prune_configs
 
     @functools.wraps(prune)
-    def prune_configs(self, *args, **kwargs):
-        pruned = prune(self, *args, **kwargs)
-        return pruned if _takes_all() else _first(pruned, self.base_fn.__name__)
+    def prune_configs(self, kwargs, *more, **named):
+        pruned = list(prune(self, kwargs, *more, **named))
+        if _takes_all() or len(pruned) < 2:
+            return pruned
+        first = next((i for i, configuration in enumerate(pruned) if _fits(self, configuration, kwargs)), 0)
+        return _first(pruned[first:] + pruned[:first], self.base_fn.__name__)
 
     autotuner_module.Autotuner.prune_configs = prune_configs
 
