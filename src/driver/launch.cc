@@ -246,7 +246,9 @@ CUresult launch(const CUDA_KERNEL_NODE_PARAMS& parameters, CUstream stream_handl
     for (const CUlaunchAttribute& attribute : attributes)
       if (const CUresult wrong = add_attribute(launch, attribute); wrong != CUDA_SUCCESS)
         return wrong;
-    return stream.submit(std::move(launch));
+    const CUresult status = stream.submit(std::move(launch));
+    const bool waits = status == CUDA_SUCCESS && state().machine.launch_blocking && !stream.capture();
+    return waits ? stream.synchronize() : status;
   });
 }
 

@@ -36,6 +36,7 @@ struct Machine {
   bool skip_repeats = true;     // DeviceOptions
   LaunchConfig launch;          // what every launch begins with
   bool reset_cures = false;     // of a fault: else it is the process's
+  bool launch_blocking = false; // cuLaunchKernel returns when the kernel has ended, with what it ended with
   vgpu::MachineLimits limits;
 };
 

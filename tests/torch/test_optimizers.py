@@ -20,7 +20,7 @@ OPTIMIZERS = {
     "Rprop": {"lr": 0.01},
     "ASGD": {"lr": 0.1},
 }
-HAS_FUSED_ADAGRAD = torch._C._dispatch_has_kernel_for_dispatch_key("aten::_fused_adagrad_", "CUDA")  # not before torch 2.15
+HAS_FUSED_ADAGRAD = torch._C._dispatch_has_kernel_for_dispatch_key("aten::_fused_adagrad_", "CUDA")  # torch 2.11 has none
 HAVE_FUSED = ("SGD", "Adam", "AdamW") + ("Adagrad",) * HAS_FUSED_ADAGRAD
 CASES = [(name, how) for name in OPTIMIZERS for how in ("", "foreach", "fused") if how != "fused" or name in HAVE_FUSED]
 
