@@ -143,6 +143,8 @@ class _Call:
         try:
             return self._on_cpu(*self._args, **self._kwargs)
         except RuntimeError as error:
+            if "not implemented for 'Half'" in str(error) or "not implemented for 'BFloat16'" in str(error):
+                return precise.in_float32(self._operator)(*self._args, **self._kwargs)
             # Numbers may stand for tensors in calls from C++, but from Python in those of some operators alone.
             if "Expected a value of type 'Tensor' for argument" not in str(error):
                 raise
