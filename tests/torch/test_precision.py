@@ -1,4 +1,4 @@
-"""Long sums and products of 16 bits, which a GPU makes in float32 and rounds once: against float64."""
+"""Where the CPU computes otherwise than a GPU: long sums and products of 16 bits, which a GPU makes in float32; division by zero."""
 
 import pytest
 import torch
@@ -65,3 +65,16 @@ def test_backward(name, dtype):
         gradients.append(torch.autograd.grad(out, [v for v in inputs if v.requires_grad], weights))
     for got, wanted in zip(*gradients):
         close(got, wanted, dtype, rounded=8)
+
+
+@pytest.mark.parametrize("dtype", (torch.uint8, torch.int16, torch.int32, torch.int64))
+def test_integers_divided_by_zero(dtype):
+    """Which the CPU refuses; a GPU's instructions give ones in all bits."""
+    x, y = torch.tensor([7, 0, 9, 5], dtype=dtype, device="cuda"), torch.tensor([0, 0, 4, 0], dtype=dtype, device="cuda")
+    ones = torch.tensor(-1).to(dtype).item()
+    for operator, last in ((torch.remainder, 1), (torch.fmod, 1), (torch.floor_divide, 2)):
+        assert operator(x, y).tolist() == [ones, ones, last, ones]
+    assert torch.div(x, y, rounding_mode="trunc").tolist() == [ones, ones, 2, ones]
+    assert x.remainder_(0).tolist() == [ones] * 4
+    if dtype.is_signed:
+        assert torch.floor_divide(torch.tensor([-7], dtype=dtype, device="cuda"), 0).tolist() == [-2]

@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 import torch
 
-from . import composed, graphs, layouts, mirrors, precise, random
+from . import by_zero, composed, graphs, layouts, mirrors, precise, random
 
 # Operators that need no kernel: views, allocations, and what torch does by copies of bytes itself.
 _WITHOUT_A_KERNEL = frozenset(
@@ -33,6 +33,9 @@ _MORE = (
 _RUNNING = {name: ("running_mean", "running_var") for name in ("native_batch_norm", "native_batch_norm.out")}
 # What is written, and not read before.
 _ONLY_WRITTEN = frozenset("copy_ fill_.Scalar fill_.Tensor zero_ normal_ uniform_ random_ random_.from random_.to bernoulli_.float".split())
+
+# What computes on the CPU in place of the CPU's own operator.
+_ON_CPU = {**by_zero.OPERATORS, **precise.OPERATORS}
 
 counts: collections.Counter[str] = collections.Counter()
 _library: torch.library.Library | None = None
@@ -94,7 +97,7 @@ class _Call:
     """One call: its arguments on the host, and the way back."""
 
     def __init__(self, operator: torch._ops.OpOverload, written: _Written, args: tuple, kwargs: dict) -> None:
-        self._operator, self._on_cpu = operator, precise.OPERATORS.get(operator.name().removeprefix("aten::"), operator)
+        self._operator, self._on_cpu = operator, _ON_CPU.get(operator.name().removeprefix("aten::"), operator)
         leaves = _leaves((args, kwargs))
         tensors = [leaf for leaf in leaves if _is_cuda(leaf)]
         devices = [leaf for leaf in leaves if isinstance(leaf, torch.device) and leaf.type == "cuda"]
@@ -151,7 +154,7 @@ class _Call:
         types = [argument.type for argument in self._operator._schema.arguments]
         args = [self._number(v) if isinstance(t, torch.TensorType) and isinstance(v, (bool, int, float, complex)) else v
                 for t, v in zip(types, self._args)]  # fmt: skip
-        return self._operator(*args, **self._kwargs)
+        return self._on_cpu(*args, **self._kwargs)
 
     def _number(self, value: Any) -> torch.Tensor:
         """As a tensor of the type that it takes on beside the other arguments."""
