@@ -218,7 +218,7 @@ private:
   LaneMask racing_lanes(const Visit& visit, Records::Id earlier) const;
   bool follows_earlier(const Visit& visit, Records::Id earlier, uint32_t race);
   static const Fate& fate_in(ClusterState& cluster, const vgpu::Warp& warp, const vgpu::DecodedInst& load,
-                             const Whereabouts& where, uint64_t instructions);
+                             const Whereabouts& where, bool every, uint64_t instructions);
   RacingValues::Report uses_racing(ClusterState& cluster);
   void tell_unused(ClusterState& cluster);
   void tell_unfinished(ClusterState& cluster);

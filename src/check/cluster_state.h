@@ -284,6 +284,7 @@ struct ClusterState {
   // What was answered last about a load of a warp, and when.
   struct KnownFate {
     Whereabouts where;
+    bool every = false; // time that it was executed
     uint64_t instructions = 0;
     Fate fate;
   };

@@ -73,7 +73,8 @@ bool Checker::holds(const Visit& visit, Records::Id earlier_id, const Key& key, 
   const uint32_t race = known->second;
   if (loads_now) {
     const LaneMask lanes = lanes_given(later, racing_lanes(visit, earlier_id), visit.place.is_shared());
-    cluster.racing_values[visit.accessor.warp.knowledge.agent()].load(race, lanes & visit.x->active);
+    cluster.racing_values[visit.accessor.warp.knowledge.agent()].load({race, later.instruction},
+                                                                      lanes & visit.x->active);
     visit.x->warp->follows_values = true;
   } else if (!follows_earlier(visit, earlier_id, race)) {
     if (is_new)
@@ -114,8 +115,8 @@ bool Checker::follows_earlier(const Visit& visit, Records::Id earlier_id, uint32
       return true;
     if (!where.registers)
       return false;
-    const Fate& fate = fate_in(cluster, warp, *load.instruction, where, instructions);
-    if ((fate.used & given) != 0 || (fate.repeats && !is_last))
+    const Fate& fate = fate_in(cluster, warp, *load.instruction, where, !is_last, instructions);
+    if ((fate.used & given) != 0)
       return false;
     found |= where.lanes & given;
     for (const Holding& holding : fate.holds)
@@ -141,20 +142,22 @@ bool Checker::follows_earlier(const Visit& visit, Records::Id earlier_id, uint32
     return false;
   RacingValues& racing = cluster.racing_values[state.knowledge.agent()];
   for (const auto& [registers, holding] : held)
-    racing.hold(race, registers, holding);
+    racing.hold({race, load.instruction}, registers, holding);
   for (const auto& [registers, entering] : led)
-    racing.branch(race, registers, entering);
+    racing.branch({race, load.instruction}, registers, entering);
   warp.follows_values = true;
   return true;
 }
 
 const Fate& Checker::fate_in(ClusterState& cluster, const vgpu::Warp& warp, const vgpu::DecodedInst& load,
-                             const Whereabouts& where, uint64_t instructions) {
+                             const Whereabouts& where, bool every, uint64_t instructions) {
   ClusterState::KnownFate& known = cluster.fates[{&warp, &load}];
   const Whereabouts& was = known.where;
   if (was.code != where.code || was.pc != where.pc || was.lanes != where.lanes ||
-      was.executes != where.executes || was.active != where.active || known.instructions != instructions)
-    known = {where, instructions, fate_of(pc_of(*where.code, load), where, cluster.private_regions)};
+      was.executes != where.executes || was.active != where.active || known.every != every ||
+      known.instructions != instructions)
+    known = {where, every, instructions,
+             fate_of(pc_of(*where.code, load), where, every, cluster.private_regions)};
   return known.fate;
 }
 

@@ -61,8 +61,8 @@ LaneMask decided_without(const Code& code, const DecodedInst& in, int source, Kn
 // The ways from a load to where lanes are, and what of its value comes along.
 class Ways {
 public:
-  Ways(uint32_t load, const Whereabouts& where, PrivateRegions& regions)
-      : load_(load), where_(where), code_(*where.code), regions_(regions) {}
+  Ways(uint32_t load, const Whereabouts& where, bool every, PrivateRegions& regions)
+      : load_(load), where_(where), every_(every), code_(*where.code), regions_(regions) {}
 
   Fate follow() {
     Fate fate;
@@ -70,11 +70,9 @@ public:
     pieces_ = pieces_of(code_, {load_, load_ + 1, where_.pc});
     if (pieces_.empty() || load_ + 1 >= size || where_.pc >= size) {
       fate.used = where_.lanes;
-      fate.repeats = true;
       return fate;
     }
     find_passed();
-    fate.repeats = reaches_[piece_at(load_)];
     State& begin = states_.at(piece_at(load_ + 1));
     begin.lanes = where_.lanes;
     each_destination(code_, code_.insts[load_],
@@ -118,10 +116,10 @@ private:
 
   size_t piece_at(uint32_t pc) const { return piece_with(pieces_, pc); }
 
-  // What lies on a way that does not execute the load again.
+  // What lies on a way that does not execute the load again, where only the last time counts.
   void find_passed() {
     const size_t here = piece_at(where_.pc), load = piece_at(load_);
-    const bool stops = !code_.insts[load_].guarded;
+    const bool stops = !code_.insts[load_].guarded && !every_;
     std::vector<std::vector<size_t>> before(pieces_.size());
     for (size_t i = 0; i < pieces_.size(); ++i)
       for (const size_t next : pieces_[i].next)
@@ -217,7 +215,7 @@ private:
   // The value decides where the lanes go on.
   void branch(uint32_t pc, State& state, LaneMask lanes) {
     const PrivateRegion* const region = regions_.behind(code_, pc);
-    if (!region) {
+    if (!region || region->waits_for(code_.insts[load_])) {
       used_ |= lanes;
       return;
     }
@@ -308,6 +306,7 @@ private:
   static constexpr LaneMask kAllLanes = vgpu::kAllLanes;
   const uint32_t load_;
   const Whereabouts& where_;
+  const bool every_;
   const Code& code_;
   PrivateRegions& regions_;
   std::vector<Piece> pieces_; // one begins behind the load, and one where the lanes are
@@ -321,13 +320,13 @@ private:
 
 } // namespace
 
-Fate fate_of(uint32_t load, const Whereabouts& where, PrivateRegions& regions) {
-  return Ways(load, where, regions).follow();
+Fate fate_of(uint32_t load, const Whereabouts& where, bool every, PrivateRegions& regions) {
+  return Ways(load, where, every, regions).follow();
 }
 
 // --- from then on
 
-void RacingValues::add(std::vector<Made>& to, uint32_t race, LaneMask lanes) {
+void RacingValues::add(std::vector<Made>& to, LoadRace race, LaneMask lanes) {
   if (lanes == 0)
     return;
   for (Made& made : to)
@@ -343,11 +342,11 @@ void RacingValues::add(std::vector<Made>& to, const std::vector<Made>& more) {
     add(to, each.race, each.lanes);
 }
 
-void RacingValues::load(uint32_t race, LaneMask lanes) {
+void RacingValues::load(LoadRace race, LaneMask lanes) {
   add(loaded_, race, lanes);
 }
 
-void RacingValues::hold(uint32_t race, const std::byte* registers, const Holding& holding) {
+void RacingValues::hold(LoadRace race, const std::byte* registers, const Holding& holding) {
   if (holding.offset == kLocalMemory)
     registers = nullptr; // it outlives the activation
   for (Value& value : values_)
@@ -358,9 +357,15 @@ void RacingValues::hold(uint32_t race, const std::byte* registers, const Holding
   values_.push_back({race, registers, holding});
 }
 
-void RacingValues::branch(uint32_t race, const std::byte* registers, const Entering& entering) {
-  if (entering.lanes)
-    branched_.push_back({race, registers, entering});
+void RacingValues::branch(LoadRace race, const std::byte* registers, const Entering& entering) {
+  if (entering.lanes == 0)
+    return;
+  for (Branched& branched : branched_)
+    if (branched.race == race && branched.registers == registers && branched.in.region == entering.region) {
+      branched.in.lanes |= entering.lanes;
+      return;
+    }
+  branched_.push_back({race, registers, entering});
 }
 
 template <class F>
@@ -384,16 +389,16 @@ std::vector<RacingValues::Made> RacingValues::take_sources(const vgpu::Exec& x) 
     const auto racing = [&](int of) {
       LaneMask found = 0;
       each_in(x, in.ops[in.dst_count + of].offset, vgpu::kAllLanes,
-              [&](uint32_t, LaneMask lanes) { found |= lanes; });
+              [&](LoadRace, LaneMask lanes) { found |= lanes; });
       return found;
     };
     const LaneMask lanes =
         gathers ? vgpu::kAllLanes : x.active & ~decided_without(*x.code, in, source, known, racing);
     each_in(x, offset, lanes,
-            [&](uint32_t race, LaneMask found) { add(taken, race, gathers ? x.active : found); });
+            [&](LoadRace race, LaneMask found) { add(taken, race, gathers ? x.active : found); });
   });
   if (may_load_local(*x.code, in))
-    each_in(x, kLocalMemory, x.active, [&](uint32_t race, LaneMask lanes) { add(taken, race, lanes); });
+    each_in(x, kLocalMemory, x.active, [&](LoadRace race, LaneMask lanes) { add(taken, race, lanes); });
   return taken;
 }
 
@@ -414,7 +419,7 @@ std::vector<RacingValues::Made> RacingValues::lead_here(const vgpu::Exec& x) {
 
 void RacingValues::use(const std::vector<Made>& values, const Report& report) {
   for (const Made& used : values) {
-    vgpu::for_lanes(used.lanes, [&](int lane) { report(used.race, lane); });
+    vgpu::for_lanes(used.lanes, [&](int lane) { report(used.race.number, lane); });
     const auto is_it = [&](const auto& each) { return each.race == used.race; };
     std::erase_if(values_, is_it);
     std::erase_if(branched_, is_it);
@@ -432,13 +437,13 @@ void RacingValues::begin(const vgpu::Exec& x, PrivateRegions& regions, const Rep
   const std::vector<Made> led = lead_here(x), taken = take_sources(x);
   std::vector<Made> guards;
   if (in.guarded)
-    each_in(x, in.guard_offset, x.mask, [&](uint32_t race, LaneMask lanes) { add(guards, race, lanes); });
+    each_in(x, in.guard_offset, x.mask, [&](LoadRace race, LaneMask lanes) { add(guards, race, lanes); });
   const Effect effect = effect_of(*x.code, in);
   if (effect == Effect::branches) {
     std::vector<Made> used;
     for (const Made& each : guards) {
       const PrivateRegion* const region = regions.behind(*x.code, x.pc);
-      if (!region) {
+      if (!region || region->waits_for(*each.race.load)) {
         used.push_back(each);
         continue;
       }

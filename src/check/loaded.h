@@ -7,6 +7,9 @@
 // Compilers make loads whose value only some lanes go on with (Triton's layouts may hold one number in many
 // threads: all load it, one stores), or none (a pipeline that fetches past its end).
 //
+// A branch that leads back to the load until that gets another value is a use, whatever lies there: a wait
+// for the write.
+//
 // Two questions, one for each order of the two accesses. Of a load that comes second RacingValues follows
 // the value from there on, by register and lane. Of one that came first fate_of() says where its value may
 // be by now: it goes by the text, by what the guards on the way hold, and in doubt says that it was used.
@@ -50,13 +53,21 @@ struct Whereabouts {
 
 struct Fate {
   LaneMask used = 0;          // lanes that may have used the value
-  bool repeats = false;       // the load may have been executed again since
   std::vector<Holding> holds; // what may have it, or numbers made of it
   std::vector<Entering> in;   // where it may have led the lanes
 };
 
-// Of the value that the load at that pc gave the lanes when they last executed it.
-Fate fate_of(uint32_t load, const Whereabouts& where, PrivateRegions& regions);
+// Of the value that the load at that pc gave the lanes when they last executed it, or `every` time that they
+// did.
+Fate fate_of(uint32_t load, const Whereabouts& where, bool every, PrivateRegions& regions);
+
+// A race that waits for the load's value to be used.
+struct LoadRace {
+  uint32_t number = 0;
+  const vgpu::DecodedInst* load = nullptr;
+
+  bool operator==(const LoadRace&) const = default;
+};
 
 // The racing values of a warp. Calls come in the order of the events of the same names in vgpu::Observer.
 class RacingValues {
@@ -66,9 +77,9 @@ public:
 
   bool empty() const { return values_.empty() && loaded_.empty() && branched_.empty(); }
   // The instruction that is being executed loads it.
-  void load(uint32_t race, LaneMask lanes);
-  void hold(uint32_t race, const std::byte* registers, const Holding& holding);
-  void branch(uint32_t race, const std::byte* registers, const Entering& entering);
+  void load(LoadRace race, LaneMask lanes);
+  void hold(LoadRace race, const std::byte* registers, const Holding& holding);
+  void branch(LoadRace race, const std::byte* registers, const Entering& entering);
   // Also of an instruction whose guard keeps it from executing in all lanes.
   void begin(const vgpu::Exec& x, PrivateRegions& regions, const Report& report);
   // The instruction is a shuffle: the lane that each lane's value comes from.
@@ -77,20 +88,20 @@ public:
 
 private:
   struct Value {
-    uint32_t race = 0;
+    LoadRace race = {};
     const std::byte* registers = nullptr; // null: of local memory
     Holding in = {};
   };
   struct Branched {
-    uint32_t race = 0;
+    LoadRace race = {};
     const std::byte* registers = nullptr;
     Entering in = {};
   };
   struct Made {
-    uint32_t race = 0;
+    LoadRace race = {};
     LaneMask lanes = 0;
   };
-  static void add(std::vector<Made>& to, uint32_t race, LaneMask lanes);
+  static void add(std::vector<Made>& to, LoadRace race, LaneMask lanes);
   static void add(std::vector<Made>& to, const std::vector<Made>& more);
   // Of the lanes, those in which a register of this activation has one.
   template <class F>

@@ -88,6 +88,10 @@ bool PrivateRegion::has(uint32_t pc) const {
                      [&](const auto& range) { return range.first <= pc && pc < range.second; });
 }
 
+bool PrivateRegion::waits_for(const DecodedInst& load) const {
+  return std::find(loads_again.begin(), loads_again.end(), &load) != loads_again.end();
+}
+
 const PrivateRegion* PrivateRegions::behind(const Code& code, uint32_t branch) {
   const auto [found, is_new] = known_.try_emplace(&code);
   Known& known = found->second;
@@ -126,11 +130,15 @@ std::optional<PrivateRegion> PrivateRegions::find(const Code& code, const Known&
       continue;
     }
     PrivateRegion region;
+    const bool comes_again = std::find(inside->begin(), inside->end(), from) != inside->end();
     for (const size_t piece : *inside) {
       region.pcs.emplace_back(pieces[piece].begin, pieces[piece].end);
       for (uint32_t pc = pieces[piece].begin; pc < pieces[piece].end; ++pc) {
         const DecodedInst& in = code.insts[pc];
-        region.stores |= effect_of(code, in) == Effect::stores_privately;
+        const Effect effect = effect_of(code, in);
+        region.stores |= effect == Effect::stores_privately;
+        if (comes_again && effect == Effect::loads)
+          region.loads_again.push_back(&in);
         each_destination(code, in, [&](uint32_t offset) { region.writes.push_back(offset); });
       }
     }

@@ -50,11 +50,14 @@ void each_destination(const vgpu::Code& code, const vgpu::DecodedInst& in, F&& f
 
 // What lies between a branch and where its ways meet.
 struct PrivateRegion {
-  std::vector<std::pair<uint32_t, uint32_t>> pcs; // half open
-  std::vector<uint32_t> writes;                   // offsets of registers in the frame
-  bool stores = false;                            // to local memory
+  std::vector<std::pair<uint32_t, uint32_t>> pcs;    // half open
+  std::vector<uint32_t> writes;                      // offsets of registers in the frame
+  bool stores = false;                               // to local memory
+  std::vector<const vgpu::DecodedInst*> loads_again; // where it leads back to the branch: what it loads
 
   bool has(uint32_t pc) const;
+  // Whether the branch, where it goes by what that load gets, waits for another thread to write.
+  bool waits_for(const vgpu::DecodedInst& load) const;
 };
 
 class PrivateRegions {

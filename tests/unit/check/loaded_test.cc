@@ -150,6 +150,79 @@ TEST(Loaded, IsNotForgottenInALoop) {
             "race.shared: ld.shared.u32 ~ st.shared.u32\n");
 }
 
+// All load a word that thread 0 counts up, and load it again; its warp is the first to, or the last.
+std::string counted(const std::string& loop, const std::string& then = "") {
+  const auto found = [&](const std::string& sleeps) {
+    const std::string all =
+        findings_of(kernel("mov.u32 %r1, 0;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\nmov.u32 %r4, 0;\n" + sleeps +
+                           " bra L_loop;\nnanosleep.u32 100000;\nL_loop:\n" + loop +
+                           "add.u32 %r2, %r2, 1;\nsetp.lt.u32 %q, %r2, 4;\n@%q bra L_loop;\n" + then),
+                    96);
+    return all.empty() ? "nothing" : all.starts_with("note ") ? "note" : "error";
+  };
+  const std::string early = found("@%w");
+  EXPECT_EQ(early, found("@!%w")) << loop << then;
+  return early;
+}
+
+TEST(Loaded, IsFollowedRoundALoop) {
+  const std::string load = "ld.global.u32 %r1, [%out];\n", more = "add.u32 %r3, %r1, 1;\n",
+                    store = "@%p st.global.u32 [%out], %r3;\n", use = "@!%p st.shared.u32 [%a], ";
+  for (const std::string& loop :
+       {load + more + store,
+        // what it gave the time before, in other registers
+        store + load + more, "mov.u32 %r4, %r3;\n" + load + more + store,
+        load + more + store + "xor.b32 %r4, %r4, %r1;\n",
+        // a branch in the place of the predicate, a loop in the loop
+        load + more + "@!%p bra L_past;\nst.global.u32 [%out], %r3;\nL_past:\n",
+        "mov.u32 %r5, 0;\nL_inner:\n" + load + more + store +
+            "add.u32 %r5, %r5, 1;\nsetp.lt.u32 %q, %r5, 3;\n@%q bra L_inner;\n",
+        // not each time, or not by all
+        "setp.eq.u32 %q, %r2, 2;\n@%q bra L_past;\n" + load + "L_past:\n" + more + store,
+        "setp.ne.u32 %q, %r2, 2;\n@%q ld.global.u32 %r1, [%out];\n" + more + store,
+        // it decides what is computed, how often, and whether it is loaded again
+        load + more + "setp.gt.u32 %q, %r1, 2;\n@%q add.u32 %r3, %r3, 5;\n" + store,
+        load + more + "setp.gt.u32 %q, %r1, 2;\n@%q bra L_past;\nadd.u32 %r3, %r3, 5;\nL_past:\n" + store,
+        load + more + store +
+            "and.b32 %r5, %r1, 7;\nL_inner:\nld.shared.u32 %r6, [%a];\nsetp.eq.u32 %q, %r5, 0;\n"
+            "@%q bra L_past;\nsub.u32 %r5, %r5, 1;\nbra L_inner;\nL_past:\n",
+        "setp.gt.u32 %q, %r1, 20;\n@%q bra L_past;\n" + load + "L_past:\n" + more + store}) {
+    EXPECT_EQ(counted(loop), "note") << loop;
+    EXPECT_EQ(counted(loop + use + "%r1;\n"), "error") << loop;
+    EXPECT_EQ(counted(use + "%r3;\n" + loop), "error") << loop;
+    EXPECT_EQ(counted(loop, use + "%r1;\n"), "error") << loop;
+  }
+  // The address of the next load.
+  EXPECT_EQ(
+      counted("mul.wide.u32 %g, %r1, 4;\nadd.u64 %g, %g, %out;\nld.global.u32 %r1, [%g];\nmov.u32 %r3, 1;\n" +
+              store),
+      "error");
+}
+
+// Who waits for a word to change goes by it, though nothing is stored before.
+TEST(Loaded, IsARaceWhereItIsWaitedFor) {
+  for (const std::string wait :
+       {"L_wait:\nld.global.u32 %r1, [%out];\nsetp.eq.u32 %q, %r1, 0;\n@%q bra L_wait;\n",
+        "L_wait:\nld.global.u32 %r1, [%out];\nsetp.ne.u32 %q, %r1, 0;\n@%q bra L_done;\nbra "
+        "L_wait;\nL_done:\n",
+        "L_wait:\nld.global.u32 %r1, [%out];\nmov.u32 %r3, 0;\nsetp.eq.u32 %q, %r1, 0;\n@%q bra L_past;\n"
+        "mov.u32 %r3, 1;\nL_past:\nsetp.eq.u32 %q, %r3, 0;\n@%q bra L_wait;\n",
+        "ld.global.u32 %r1, [%out];\nsetp.ne.u32 %q, %r1, 0;\n@%q bra L_done;\nL_wait:\n"
+        "ld.global.u32 %r1, [%out];\nsetp.eq.u32 %q, %r1, 0;\n@%q bra L_wait;\nL_done:\n"}) {
+    const std::string store = "@%p st.global.u32 [%out], 1;\n";
+    EXPECT_EQ(findings_of(kernel("@%p bra L_last;\n" + wait + "bra L_end;\nL_last:\nnanosleep.u32 1000;\n" +
+                                 store + "L_end:\n"),
+                          64)
+                  .substr(0, 5),
+              "race.")
+        << wait;
+    EXPECT_EQ(findings_of(kernel("@!%w bra L_first;\nnanosleep.u32 100000;\nL_first:\n" + store + wait), 64)
+                  .substr(0, 5),
+              "race.")
+        << wait;
+  }
+}
+
 // A warp reads shared memory together: one lane's use counts for all.
 TEST(Loaded, CountsForAllLanesInSharedMemory) {
   const auto found = [](const std::string& use) {
