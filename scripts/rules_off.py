@@ -173,7 +173,8 @@ RULES = (
     Rule("waits for what a load gets", "private_code.cc", "return std::find(loads_again.begin(), loads_again.end(), &load) != loads_again.end();", "(void)load;\n  return false;"),
     Rule("values of racing loads that are used later", "loaded.cc", "report(used.race.number, lane);", "(void)lane;"),
     Rule("values of racing loads that a fault keeps from use", "checker.cc", "    tell_unfinished(*state);\n", "    (void)state;\n"),
-    Rule("guards on the way from a load", "loaded.cc", "return value && in.guard_negated ? ~*value : value;", "return value && in.guard_negated ? std::nullopt : std::optional<LaneMask>();"),
+    Rule("guards on the way from a load", "loaded.cc", "return in.guard_negated ? value.negated() : value;", "(void)value;\n    return {};"),
+    Rule("predicates that come out the same each time", "loaded.cc", "written ? settled_->of(predicate, where_.registers)", "written ? Settled{}"),
     Rule("values that lanes make together", "undefined.cc", "    collect(x, in);", "    ;", "tail_tile"),
 )
 

@@ -1,6 +1,7 @@
 // The values of loads that race, through registers. See loaded.h.
 #include "check/loaded.h"
 
+#include "check/settled.h"
 #include "ptx/flow.h"
 
 #include <algorithm>
@@ -36,26 +37,26 @@ void each_source(const Code& code, const DecodedInst& in, F&& f) {
 }
 
 // The lanes in which the source has no part in what comes out: a selection takes the other one, or the other
-// one of an `and` or `or` of predicates decides. `known(source)`: what a predicate is; `racing(source)`: in
-// which lanes that is not sure.
+// one of an `and` or `or` of predicates decides. `known(source)`: where it is known what a predicate is;
+// `racing(source)`: in which lanes that is not sure.
 template <class Known, class Racing>
 LaneMask decided_without(const Code& code, const DecodedInst& in, int source, Known&& known,
                          Racing&& racing) {
   constexpr int kChosenBy = 2;
   const Opcode opcode = code.opcode_of(in);
-  const auto predicate = [&](int of) -> std::optional<LaneMask> {
+  const auto predicate = [&](int of) {
     const vgpu::Slot& slot = in.ops[in.dst_count + of];
-    return slot.base == 0 && slot.bytes == 0 ? known(of) : std::nullopt;
+    return slot.base == 0 && slot.bytes == 0 ? known(of) : Settled{};
   };
   if (source < 0 || source > 1 || (opcode != Opcode::selp && opcode != Opcode::and_ && opcode != Opcode::or_))
     return 0;
   if (opcode == Opcode::selp) {
-    const std::optional<LaneMask> chosen = predicate(kChosenBy);
-    return !chosen ? 0 : source == 0 ? ~*chosen : *chosen;
+    const Settled chosen = predicate(kChosenBy);
+    return source == 0 ? chosen.clear : chosen.set;
   }
   const int other = 1 - source;
-  const std::optional<LaneMask> value = predicate(other);
-  return value ? (opcode == Opcode::and_ ? ~*value : *value) & ~racing(other) : 0;
+  const Settled value = predicate(other);
+  return (opcode == Opcode::and_ ? value.clear : value.set) & ~racing(other);
 }
 
 // The ways from a load to where lanes are, and what of its value comes along.
@@ -151,9 +152,9 @@ private:
     if (active)
       may = must = state.lanes & *active;
     else if (in.guarded) {
-      const std::optional<LaneMask> guard = guard_of(pc);
-      may &= guard.value_or(kAllLanes);
-      must &= guard.value_or(0);
+      const Settled guard = guard_of(pc);
+      may &= ~guard.clear;
+      must &= guard.set;
     }
     const LaneMask guards = in.guarded ? state.of(in.guard_offset) & state.lanes : 0;
     const LaneMask led = led_to(pc) & state.lanes;
@@ -242,14 +243,15 @@ private:
   }
 
   // Lanes that a guard lets execute.
-  std::optional<LaneMask> guard_of(uint32_t pc) {
+  Settled guard_of(uint32_t pc) {
     const DecodedInst& in = code_.insts[pc];
-    const std::optional<LaneMask> value = predicate_at(pc, in.guard_offset);
-    return value && in.guard_negated ? ~*value : value;
+    const Settled value = predicate_at(pc, in.guard_offset);
+    return in.guard_negated ? value.negated() : value;
   }
 
-  // What a predicate was at an instruction: what it is now, if on no way from there it is written.
-  std::optional<LaneMask> predicate_at(uint32_t pc, uint32_t predicate) {
+  // What a predicate was at an instruction: what it is now, if on no way from there it is written, or comes
+  // out the same.
+  Settled predicate_at(uint32_t pc, uint32_t predicate) {
     const auto [known, is_new] = predicates_.try_emplace({pc, predicate});
     if (!is_new)
       return known->second;
@@ -273,8 +275,10 @@ private:
           left.push_back(next);
         }
     }
-    if (!written)
-      known->second = *reinterpret_cast<const LaneMask*>(where_.registers + predicate);
+    if (written && !settled_)
+      settled_.emplace(code_);
+    known->second = written ? settled_->of(predicate, where_.registers)
+                            : Settled::as(*reinterpret_cast<const LaneMask*>(where_.registers + predicate));
     return known->second;
   }
 
@@ -284,9 +288,8 @@ private:
       const DecodedInst& in = code_.insts[pc];
       if (!in.guarded || in.source == ptx::kNone || !ptx::ends_block(code_.opcode_of(in)))
         continue;
-      const std::optional<LaneMask> guard = guard_of(pc);
-      if (guard && piece.falls_through)
-        return lanes & (to == 0 ? ~*guard : *guard);
+      if (piece.falls_through)
+        return lanes & ~(to == 0 ? guard_of(pc).set : guard_of(pc).clear);
     }
     return lanes;
   }
@@ -313,8 +316,9 @@ private:
   std::vector<bool> reaches_, is_passed_;
   std::vector<State> states_; // as they begin
   std::vector<size_t> left_;
-  std::map<const PrivateRegion*, LaneMask> branched_;                           // the value has led there
-  std::map<std::pair<uint32_t, uint32_t>, std::optional<LaneMask>> predicates_; // by pc and offset
+  std::map<const PrivateRegion*, LaneMask> branched_;           // the value has led there
+  std::map<std::pair<uint32_t, uint32_t>, Settled> predicates_; // by pc and offset
+  std::optional<SettledPredicates> settled_;
   LaneMask used_ = 0;
 };
 
@@ -385,7 +389,7 @@ std::vector<RacingValues::Made> RacingValues::take_sources(const vgpu::Exec& x) 
   each_source(*x.code, in, [&](uint32_t offset, int source) {
     if (goes_to_other_lanes(*x.code, in, source))
       return;
-    const auto known = [&](int of) -> std::optional<LaneMask> { return x.pred(in, of); };
+    const auto known = [&](int of) { return Settled::as(x.pred(in, of)); };
     const auto racing = [&](int of) {
       LaneMask found = 0;
       each_in(x, in.ops[in.dst_count + of].offset, vgpu::kAllLanes,

@@ -307,6 +307,12 @@ std::vector<bool> find_launch_constants(Code& code, std::span<const PcRange> ran
   for (uint32_t pc = 0; pc < computes.size(); ++pc)
     computes[pc] = code.insts[pc].source != ptx::kNone && loop_around(code, pc) &&
                    constants.computes_constants(code.insts[pc]);
+  for (const DecodedInst& in : code.insts)
+    if (constants.computes_constants(in))
+      for (const Slot* slot = in.ops; slot != in.ops + in.dst_count; ++slot)
+        if (slot->base == 0 && slot->bytes == 0)
+          code.constant_predicates.push_back(slot->offset);
+  std::sort(code.constant_predicates.begin(), code.constant_predicates.end());
   code.frame_bytes = align_up(code.frame_bytes, sizeof(uint64_t));
   for (const PcRange& block : ranges)
     for (uint32_t begin = block.begin; begin < block.end; ++begin) {

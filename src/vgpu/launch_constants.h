@@ -9,6 +9,8 @@
 // parameters and what is computed of them: its warps run one after the other in the same frame, where the one
 // before has left them.
 //
+// Which predicates are such the checker asks, of branches that come round again (Code::constant_predicates).
+//
 // Not here: what is the same in all rounds of one loop, but not in the whole function.
 //
 // Tests: tests/unit/vgpu/launch_constants_test.cc.

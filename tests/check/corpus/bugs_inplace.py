@@ -1,6 +1,6 @@
 """Bugs in kernels that work in place: read-only loads of what is written, tails and parts that nobody writes, grids that begin early."""
 
-from edit import after, before, cut, move, no_wait, only, put, sub
+from edit import after, before, cut, move, no_wait, only, put, rewrite, sub
 from table import bug, fine
 
 
@@ -43,6 +43,28 @@ bug(
 bug(K, "memory.undefined", "edge_not_stored", cut("@edge st.global"), "@write st.global")
 fine(K, "left_through_nc", read_only("@read_left ld.global"))
 fine(K, "own_cell_not_through_nc", sub("@read ld.global", ".nc", ""))
+
+# ---- nested_count: all load a number again and again, one thread stores it
+K = "nested_count"
+NUMBER = ["@write st.global", "@read ld.global"]
+bug(K, "race.global", "all_store_it", cut("@who bra"), NUMBER)
+bug(K, "race.global", "another_each_round", rewrite("setp.ne.s32 %p3", "%r19, 0", "%r19, %r24"), NUMBER)
+bug(K, "race.global", "another_puts_its_own", rewrite("@put setp.eq.s32", ", 0", ", 40"), NUMBER)
+bug(K, "race.global", "it_says_who_stores", before("@who bra", "setp.lt.u32 %p3, %r18, 7;"), NUMBER)
+bug(
+    K,
+    "race.global",
+    "waits_for_it_plainly",
+    before("@sync bar.sync", "AGAIN:", "ld.global.u32 %r21, [%rd2];", "setp.eq.u32 %p6, %r21, 0;", "@%p6 bra AGAIN;"),
+    ["@write st.global", "@new ld.global"],
+)
+bug(K, "race.global", "gets_without_barrier", cut("@sync bar.sync"), ["@write st.global", "@get ld.global"])
+fine(K, "a_predicate_in_the_branchs_place", [cut("@who bra"), put("@write st.global", "@!%p3 st.global.u32 [%rd2], %r20;")])
+fine(
+    K,
+    "all_compare_it",
+    before("@who bra", "setp.gt.u32 %p6, %r18, 9;", "@%p6 bra MORE;", "add.s32 %r28, %r28, %r18;", "MORE:"),
+)
 
 # ---- inplace_passes: mirrored words in place, pass after pass
 K = "inplace_passes"

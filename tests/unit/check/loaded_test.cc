@@ -186,17 +186,27 @@ TEST(Loaded, IsFollowedRoundALoop) {
         load + more + store +
             "and.b32 %r5, %r1, 7;\nL_inner:\nld.shared.u32 %r6, [%a];\nsetp.eq.u32 %q, %r5, 0;\n"
             "@%q bra L_past;\nsub.u32 %r5, %r5, 1;\nbra L_inner;\nL_past:\n",
-        "setp.gt.u32 %q, %r1, 20;\n@%q bra L_past;\n" + load + "L_past:\n" + more + store}) {
+        "setp.gt.u32 %q, %r1, 20;\n@%q bra L_past;\n" + load + "L_past:\n" + more + store,
+        // who stores is told anew each time, and is no other
+        ".reg .pred %who;\nsetp.eq.u32 %who, %t, 0;\n" + load + more +
+            "@!%who bra L_past;\nst.global.u32 [%out], %r3;\nL_past:\n",
+        ".reg .pred %who;\nsetp.lt.u32 %q, %r2, 3;\nand.pred %who, %p, %q;\n" + load + more +
+            "@!%who bra L_past;\nst.global.u32 [%out], %r3;\nL_past:\n",
+        ".reg .pred %who;\nsetp.lt.and.u32 %who, %r2, 3, %p;\n" + load + more +
+            "@%who st.global.u32 [%out], %r3;\n"}) {
     EXPECT_EQ(counted(loop), "note") << loop;
     EXPECT_EQ(counted(loop + use + "%r1;\n"), "error") << loop;
     EXPECT_EQ(counted(use + "%r3;\n" + loop), "error") << loop;
     EXPECT_EQ(counted(loop, use + "%r1;\n"), "error") << loop;
   }
-  // The address of the next load.
-  EXPECT_EQ(
-      counted("mul.wide.u32 %g, %r1, 4;\nadd.u64 %g, %g, %out;\nld.global.u32 %r1, [%g];\nmov.u32 %r3, 1;\n" +
-              store),
-      "error");
+  // Another one each time; the address of the next load.
+  EXPECT_EQ(counted(".reg .pred %who;\nsetp.eq.u32 %who, %t, %r2;\n" + load + more +
+                    "@!%who bra L_past;\nst.global.u32 [%out], %r3;\nL_past:\n"),
+            "error");
+  EXPECT_EQ(counted("mul.wide.u32 %g, %r1, 4;\nadd.u64 %g, %g, %out;\nld.global.u32 %r1, [%g];\n"
+                    "mov.u32 %r3, 1;\n" +
+                    store),
+            "error");
 }
 
 // Who waits for a word to change goes by it, though nothing is stored before.
