@@ -170,6 +170,8 @@ RULES = (
     Rule("values of racing loads that nobody uses", "conflict.cc", "verdict.is_note || !holds(visit, earlier_id, key, width, finding, verdict.fix)", "true"),
     Rule("values of racing loads that were used by then", "held.cc", "(fate.used & given) != 0", "false"),
     Rule("loads that have come again", "held.cc", "where, !is_last, instructions", "where, is_last && false, instructions"),
+    Rule("stores that a branch keeps others from", "loaded.cc", "(each.lanes & may_store_in(*region, x)) != 0", "false"),
+    Rule("stores that a branch has kept others from", "loaded.cc", "      used_ |= lanes & ~kept;\n", ""),
     Rule("waits for what a load gets", "private_code.cc", "return std::find(loads_again.begin(), loads_again.end(), &load) != loads_again.end();", "(void)load;\n  return false;"),
     Rule("values of racing loads that are used later", "loaded.cc", "report(used.race.number, lane);", "(void)lane;"),
     Rule("values of racing loads that a fault keeps from use", "checker.cc", "    tell_unfinished(*state);\n", "    (void)state;\n"),

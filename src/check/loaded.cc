@@ -220,6 +220,12 @@ private:
       used_ |= lanes;
       return;
     }
+    for (const PrivateRegion::Guard& guard : region->stores_under) {
+      const Settled value = predicate_at(pc, guard.predicate);
+      const LaneMask kept = (guard.negated ? value.set : value.clear) & ~state.of(guard.predicate);
+      used_ |= lanes & ~kept;
+      lanes &= kept;
+    }
     for (const uint32_t offset : region->writes)
       state.values[offset] |= lanes;
     if (region->stores)
@@ -406,6 +412,17 @@ std::vector<RacingValues::Made> RacingValues::take_sources(const vgpu::Exec& x) 
   return taken;
 }
 
+// Lanes that may execute one of the stores of a region that the branch leads to.
+LaneMask RacingValues::may_store_in(const PrivateRegion& region, const vgpu::Exec& x) const {
+  LaneMask lanes = 0;
+  for (const PrivateRegion::Guard& guard : region.stores_under) {
+    const LaneMask value = *reinterpret_cast<const LaneMask*>(x.bases[0] + guard.predicate);
+    lanes |= guard.negated ? ~value : value;
+    each_in(x, guard.predicate, vgpu::kAllLanes, [&](LoadRace, LaneMask racing) { lanes |= racing; });
+  }
+  return lanes;
+}
+
 // Whom a racing value has led here, or may have.
 std::vector<RacingValues::Made> RacingValues::lead_here(const vgpu::Exec& x) {
   std::vector<Made> led;
@@ -447,7 +464,7 @@ void RacingValues::begin(const vgpu::Exec& x, PrivateRegions& regions, const Rep
     std::vector<Made> used;
     for (const Made& each : guards) {
       const PrivateRegion* const region = regions.behind(*x.code, x.pc);
-      if (!region || region->waits_for(*each.race.load)) {
+      if (!region || region->waits_for(*each.race.load) || (each.lanes & may_store_in(*region, x)) != 0) {
         used.push_back(each);
         continue;
       }
@@ -460,7 +477,8 @@ void RacingValues::begin(const vgpu::Exec& x, PrivateRegions& regions, const Rep
     return use(used, report);
   }
   add(made_, guards);
-  add(made_, led);
+  if (effect != Effect::acts) // whom it has led past what they do not execute
+    add(made_, led);
   const bool addresses = effect == Effect::loads && led.empty();
   if (!addresses)
     add(made_, taken);

@@ -107,6 +107,7 @@ private:
   template <class F>
   void each_in(const vgpu::Exec& x, uint32_t offset, LaneMask lanes, F&& f) const;
   std::vector<Made> take_sources(const vgpu::Exec& x) const;
+  LaneMask may_store_in(const PrivateRegion& region, const vgpu::Exec& x) const;
   std::vector<Made> lead_here(const vgpu::Exec& x);
   void use(const std::vector<Made>& values, const Report& report);
 

@@ -20,6 +20,12 @@ bool is_weak(const ptx::Instruction& instruction) {
          !instruction.has(Qual::acquire) && !instruction.has(Qual::mmio);
 }
 
+// Of which others see something, where its guard lets it execute, and nothing else.
+bool is_guarded_store(const Code& code, const DecodedInst& in) {
+  const Opcode opcode = code.opcode_of(in);
+  return in.guarded && (opcode == Opcode::st || opcode == Opcode::red) && effect_of(code, in) == Effect::acts;
+}
+
 // All lie ahead of `join`, and lead nowhere else.
 std::optional<std::vector<size_t>> until(const std::vector<Piece>& pieces,
                                          const std::vector<bool>& is_private, size_t branch, size_t join) {
@@ -98,11 +104,11 @@ const PrivateRegion* PrivateRegions::behind(const Code& code, uint32_t branch) {
   if (is_new) {
     known.pieces = pieces_of(code, {});
     for (const Piece& piece : known.pieces)
-      known.is_private.push_back(std::all_of(code.insts.begin() + piece.begin, code.insts.begin() + piece.end,
-                                             [&](const DecodedInst& in) {
-                                               const Effect effect = effect_of(code, in);
-                                               return effect != Effect::acts && effect != Effect::gathers;
-                                             }));
+      known.is_private.push_back(std::all_of(
+          code.insts.begin() + piece.begin, code.insts.begin() + piece.end, [&](const DecodedInst& in) {
+            const Effect effect = effect_of(code, in);
+            return (effect != Effect::acts && effect != Effect::gathers) || is_guarded_store(code, in);
+          }));
   }
   const auto [region, is_asked_first] = known.behind.try_emplace(branch);
   if (is_asked_first && !known.pieces.empty())
@@ -139,9 +145,16 @@ std::optional<PrivateRegion> PrivateRegions::find(const Code& code, const Known&
         region.stores |= effect == Effect::stores_privately;
         if (comes_again && effect == Effect::loads)
           region.loads_again.push_back(&in);
+        if (is_guarded_store(code, in))
+          region.stores_under.push_back({in.guard_offset, in.guard_negated});
         each_destination(code, in, [&](uint32_t offset) { region.writes.push_back(offset); });
       }
     }
+    const auto is_written = [&](const PrivateRegion::Guard& guard) {
+      return std::find(region.writes.begin(), region.writes.end(), guard.predicate) != region.writes.end();
+    };
+    if (std::any_of(region.stores_under.begin(), region.stores_under.end(), is_written))
+      return {};
     return region;
   }
   return {};

@@ -1,6 +1,7 @@
 // Code whose effects stay in the threads that execute it: it computes, loads, and stores to the threads' own
 // local memory. Which way a branch takes where nothing else lies until its ways meet again, others can tell
-// by the registers alone that are written there.
+// by the registers alone that are written there. A store under a guard is nothing to the threads that the
+// guard keeps from it.
 //
 // Compilers make such branches of functions with a slow path (the sine of a large number).
 //
@@ -50,10 +51,15 @@ void each_destination(const vgpu::Code& code, const vgpu::DecodedInst& in, F&& f
 
 // What lies between a branch and where its ways meet.
 struct PrivateRegion {
+  struct Guard {
+    uint32_t predicate = 0; // offset in the frame; what is there does not write it
+    bool negated = false;
+  };
   std::vector<std::pair<uint32_t, uint32_t>> pcs;    // half open
   std::vector<uint32_t> writes;                      // offsets of registers in the frame
   bool stores = false;                               // to local memory
   std::vector<const vgpu::DecodedInst*> loads_again; // where it leads back to the branch: what it loads
+  std::vector<Guard> stores_under; // its stores that others see; it is private to lanes kept from all of them
 
   bool has(uint32_t pc) const;
   // Whether the branch, where it goes by what that load gets, waits for another thread to write.

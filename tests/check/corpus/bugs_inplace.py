@@ -62,6 +62,16 @@ bug(K, "race.global", "gets_without_barrier", cut("@sync bar.sync"), ["@write st
 fine(K, "a_predicate_in_the_branchs_place", [cut("@who bra"), put("@write st.global", "@!%p3 st.global.u32 [%rd2], %r20;")])
 fine(
     K,
+    "all_ask_whether_to_store",
+    [
+        cut("@who bra"),
+        before("@write st.global", "setp.gt.u32 %p6, %r18, 12;", "@%p6 bra MORE;"),
+        after("@write st.global", "MORE:"),
+        put("@write st.global", "@!%p3 st.global.u32 [%rd2], %r20;"),
+    ],
+)
+fine(
+    K,
     "all_compare_it",
     before("@who bra", "setp.gt.u32 %p6, %r18, 9;", "@%p6 bra MORE;", "add.s32 %r28, %r28, %r18;", "MORE:"),
 )

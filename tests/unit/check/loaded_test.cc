@@ -119,6 +119,38 @@ TEST(Loaded, IsARaceWhereAPredicateDecidesWhatOthersSee) {
     EXPECT_EQ(in_both_orders(kDecides + use), "error") << use;
 }
 
+// A branch past a store is nothing to those that a guard keeps from it.
+TEST(Loaded, IsNoRaceWhereAGuardKeepsTheOthersFromStoring) {
+  const std::string store = "st.global.u32 [%out], %r2;\n";
+  const auto past = [&](const std::string& guarded, const std::string& more = "") {
+    return in_both_orders("setp.gt.u32 %q, %r1, 5;\n@%q bra L_more;\n" + guarded + more +
+                          "L_more:\n@%p st.global.u32 [%out], 9;\n");
+  };
+  EXPECT_EQ(past("@%p " + store), "note");
+  EXPECT_EQ(past("@%p red.shared.add.u32 [%s], 2;\n"), "note");
+  EXPECT_EQ(past("@%p " + store, "@!%w " + store), "error"); // that others execute
+  EXPECT_EQ(past("@%w st.shared.u32 [%a], 1;\n"), "error");
+  EXPECT_EQ(past("@!%p st.shared.u32 [%a], 1;\n"), "error");
+  EXPECT_EQ(past("setp.lt.u32 %w, %t, 90;\n@!%w " + store), "error"); // nobody knows of whom, before
+  EXPECT_EQ(past("@%p " + store, "bar.sync 1, 32;\n"), "error");
+  // The guard is the value's.
+  EXPECT_EQ(
+      in_both_orders(
+          "setp.gt.u32 %q, %r1, 5;\nsetp.gt.u32 %w, %r1, 100;\n@%q bra L_more;\n@%w st.shared.u32 [%a], 1;\n"
+          "L_more:\n@%p st.global.u32 [%out], 9;\n"),
+      "error");
+  // What is computed there is uncertain; one way or the other; as often as it says.
+  const std::string either =
+      "setp.gt.u32 %q, %r1, 5;\n@%q bra L_other;\nmov.u32 %r3, 1;\n@%p " + store +
+      "bra L_more;\nL_other:\nmov.u32 %r3, 2;\n@%p st.global.u32 [%out], 9;\nL_more:\n";
+  EXPECT_EQ(in_both_orders(either), "note");
+  EXPECT_EQ(in_both_orders(either + "@!%p st.shared.u32 [%a], %r3;\n"), "error");
+  EXPECT_EQ(in_both_orders("@%p st.global.u32 [%out], 9;\nand.b32 %r4, %r1, 3;\nmov.u32 %r3, "
+                           "0;\nL_loop:\n@%p st.global.u32 [%out], %r2;\nadd.u32 %r3, %r3, 1;\n"
+                           "setp.lt.u32 %q, %r3, %r4;\n@%q bra L_loop;\n"),
+            "note");
+}
+
 // Each thread goes through words of the next warp, and loads one more than it needs.
 std::string pipelined(const std::string& then) {
   return findings_of(kernel("st.shared.u32 [%a], %t;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\nbar.sync 0;\n"
