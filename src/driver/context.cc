@@ -175,6 +175,7 @@ void Context::revive(unsigned new_flags) {
   limits[CU_LIMIT_SHMEM_SIZE] = state().machine.limits.max_shared_bytes_per_cta;
   cache_config = CU_FUNC_CACHE_PREFER_NONE;
   shared_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
+  launches_block = are_launches_to_block();
   fault_ = failed_launch_ = CUDA_SUCCESS;
   alive_ = true;
 }

@@ -67,6 +67,8 @@ public:
   const bool is_primary;
   std::atomic<uint32_t> current_in{0}; // so many places of threads' stacks
   std::atomic<unsigned> flags;
+  std::atomic<bool> launches_block{
+      false}; // until the kernel has ended; the environment says it when the context comes to life
   std::array<std::atomic<size_t>, CU_LIMIT_MAX> limits;
   std::atomic<CUfunc_cache> cache_config{CU_FUNC_CACHE_PREFER_NONE};
   std::atomic<CUsharedconfig> shared_config{CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE};

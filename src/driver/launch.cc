@@ -247,7 +247,7 @@ CUresult launch(const CUDA_KERNEL_NODE_PARAMS& parameters, CUstream stream_handl
       if (const CUresult wrong = add_attribute(launch, attribute); wrong != CUDA_SUCCESS)
         return wrong;
     const CUresult status = stream.submit(std::move(launch));
-    const bool waits = status == CUDA_SUCCESS && state().machine.launch_blocking && !stream.capture();
+    const bool waits = status == CUDA_SUCCESS && stream.context->launches_block && !stream.capture();
     return waits ? stream.synchronize() : status;
   });
 }

@@ -87,11 +87,14 @@ Result<Machine, Error> machine_from_environment() {
   machine.check = number_in("LEMMA_CHECK") != 0;
   machine.skip_repeats = variable("LEMMA_SKIP_REPEATS") != "0";
   machine.reset_cures = number_in("LEMMA_RESET_CURES") != 0;
-  machine.launch_blocking = number_in("CUDA_LAUNCH_BLOCKING") != 0;
   machine.launch = launch_from_environment();
   machine.launch.check = machine.check;
   machine.limits = vgpu::limits_of(vgpu::Arch{machine.sm});
   return machine;
+}
+
+bool are_launches_to_block() {
+  return number_in("CUDA_LAUNCH_BLOCKING") != 0;
 }
 
 CUresult attribute_of(const Machine& m, CUdevice_attribute attribute, int& value) {

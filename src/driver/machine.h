@@ -36,12 +36,14 @@ struct Machine {
   bool skip_repeats = true;     // DeviceOptions
   LaunchConfig launch;          // what every launch begins with
   bool reset_cures = false;     // of a fault: else it is the process's
-  bool launch_blocking = false; // cuLaunchKernel returns when the kernel has ended, with what it ended with
   vgpu::MachineLimits limits;
 };
 
 // From the variables of docs/driver.md, as they are now. Error: a variable's value is none.
 Result<Machine, Error> machine_from_environment();
+
+// CUDA_LAUNCH_BLOCKING, as it is now.
+bool are_launches_to_block();
 
 // Error: CUDA_ERROR_INVALID_VALUE, there is no such attribute.
 CUresult attribute_of(const Machine& machine, CUdevice_attribute attribute, int& value);

@@ -4,7 +4,8 @@
 #include <cstdlib>
 
 int main() {
-  setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+  OK(cuInit(0));
+  setenv("CUDA_LAUNCH_BLOCKING", "1", 1); // looked at when the context is made
   begin();
   const CUmodule module = load_kernels();
   CUdeviceptr x = allocate_ints(32);
