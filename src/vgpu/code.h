@@ -133,6 +133,7 @@ struct Code {
   uint32_t passed_bytes = 0;                 // of those, the parameters, which the caller fills
   uint32_t local_bytes = 0;                  // .local variables of one lane
   uint32_t local_align = 16;                 // what they are aligned to
+  uint32_t wanted_registers = 0;             // of a thread, at most, by its setmaxnreg.inc; 0: it has none
   bool has_wgmma = false;                    // wgmma.mma_async is among its instructions
   uint32_t wgmma_registers = 0;              // that it has as accumulators or as A (wgmma_registers.h) ...
   std::vector<uint32_t> wgmma_numbers;    // ... their numbers, by kWgmmaUnit bytes of the frame; else kNone

@@ -46,14 +46,20 @@ Occupancy occupancy_of(const MachineLimits& limits, const CtaDemand& cta) {
   return found;
 }
 
-uint32_t launch_registers(const MachineLimits& limits, const ptx::LaunchBounds& bounds) {
-  constexpr uint32_t kUnit = 8, kMost = 240;
-  const uint32_t registers = std::min(bounds.maxnreg / kUnit * kUnit, kMost);
+uint32_t launch_registers(const MachineLimits& limits, const ptx::LaunchBounds& bounds, uint32_t wanted) {
+  constexpr uint32_t kUnit = 8, kMost = 256; // a thread can name 255, and the last one is its own too
   const auto& declared = bounds.reqntid[0] != 0 ? bounds.reqntid : bounds.maxntid;
-  if (bounds.minnctapersm == 0 || declared[0] == 0)
-    return registers;
+  const bool is_for_several = bounds.minnctapersm != 0 && declared[0] != 0;
+  if (bounds.maxnreg == 0 && !is_for_several)
+    return 0;
+  uint32_t most = bounds.maxnreg == 0 || bounds.maxnreg >= kMost - 1
+                      ? kMost
+                      : (bounds.maxnreg + kUnit - 1) / kUnit * kUnit;
+  if (wanted != 0)
+    most = std::min(most, wanted);
+  if (!is_for_several)
+    return most;
   const uint32_t threads = declared[0] * std::max(declared[1], 1u) * std::max(declared[2], 1u);
-  uint32_t most = registers == 0 ? kMost : registers;
   const auto leaves_room = [&] {
     return occupancy_of(limits, {.threads = threads, .shared_bytes = 0, .registers = most}).by_registers >=
            bounds.minnctapersm;

@@ -12,10 +12,11 @@ namespace lemma::vgpu {
 // Of at least one thread.
 Occupancy occupancy_of(const MachineLimits& limits, const CtaDemand& cta);
 
-// The registers a thread that a launch of a kernel with setmaxnreg gets: .maxnreg, and no more than leave
-// room for .minnctapersm CTAs. 0: neither is given; then ptxas leaves setmaxnreg out. Measured on an H200
-// (tests/golden/asked/setmaxnreg.csv).
-uint32_t launch_registers(const MachineLimits& limits, const ptx::LaunchBounds& bounds);
+// The registers a thread that a launch of a kernel with setmaxnreg gets: .maxnreg, no more than leave room
+// for .minnctapersm CTAs, and no more than its largest setmaxnreg.inc asks for (`wanted`; 0: it has none). 0:
+// neither bound is given; then ptxas leaves setmaxnreg out. Asked of ptxas
+// (tests/golden/asked/launch_registers.csv), and measured on an H200 (setmaxnreg.csv there).
+uint32_t launch_registers(const MachineLimits& limits, const ptx::LaunchBounds& bounds, uint32_t wanted);
 
 // The most that each of so many CTAs on an SM can have of its shared memory, without the system's share.
 uint64_t shared_bytes_of_each(const MachineLimits& limits, uint32_t ctas_per_sm);

@@ -825,7 +825,7 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   launch.dynamic_shared_offset = launch.shared_bytes - config.shared_bytes;
   const MachineLimits& limits = surroundings.limits;
   launch.sm_count = limits.sm_count;
-  launch.registers = launch_registers(limits, entry.function->bounds);
+  launch.registers = launch_registers(limits, entry.function->bounds, entry.wanted_registers);
   launch.warps_per_sm = limits.threads_per_sm / kWarpSize;
   launch.grid_id = ++grids;
   std::optional<Workspace> workspace;

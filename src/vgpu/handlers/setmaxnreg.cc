@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace lemma::vgpu {
@@ -94,6 +95,8 @@ bool select_setmaxnreg(Decoder& d, const ptx::Instruction& instruction, DecodedI
   in.handler = run_setmaxnreg;
   in.imm = static_cast<int64_t>(instruction.operands[0].bits);
   in.flags = instruction.has(isa::Qual::inc) ? 1 : 0;
+  if (in.flags != 0)
+    d.code().wanted_registers = std::max(d.code().wanted_registers, static_cast<uint32_t>(in.imm));
   d.set_operands(in, {}, {});
   return true;
 }

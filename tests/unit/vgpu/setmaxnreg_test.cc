@@ -1,6 +1,7 @@
 // How many registers the warpgroups of a CTA may have together: tests/golden/asked/setmaxnreg.csv has for
 // each launch how far setmaxnreg.inc went on an H200.
 #include "kernel.h"
+#include "vgpu/occupancy.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -15,19 +16,26 @@ namespace {
 
 constexpr uint32_t kGroup = 128;
 
+// The lines of a file of tests/golden/asked: numbers.
+std::vector<std::istringstream> lines_of(const std::string& name) {
+  std::ifstream file(std::string(LEMMA_GOLDEN) + "/asked/" + name);
+  std::vector<std::istringstream> found;
+  for (std::string line; std::getline(file, line);) {
+    std::replace(line.begin(), line.end(), ',', ' ');
+    if (!line.starts_with('#'))
+      found.emplace_back(line);
+  }
+  return found;
+}
+
 // A line of the file: numbers of 0 are not given.
 struct Row {
   uint32_t groups = 0, maxnreg = 0, minnctapersm = 0, registers = 0, dec = 0, leaves = 0, largest = 0;
 };
 
 std::vector<Row> rows() {
-  std::ifstream file(std::string(LEMMA_GOLDEN) + "/asked/setmaxnreg.csv");
   std::vector<Row> found;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with('#'))
-      continue;
-    std::replace(line.begin(), line.end(), ',', ' ');
-    std::istringstream words(line);
+  for (std::istringstream& words : lines_of("setmaxnreg.csv")) {
     Row row;
     words >> row.groups >> row.maxnreg >> row.minnctapersm >> row.registers >> row.dec >> row.leaves >>
         row.largest;
@@ -64,6 +72,19 @@ MEET:
                             row.leaves != 0 ? "exit;" : ""));
   kernel.config().block = {row.groups * kGroup, 1, 1};
   return kernel.run({});
+}
+
+TEST(Setmaxnreg, ALaunchHasTheRegistersThatPtxasGives) {
+  size_t compared = 0;
+  for (std::istringstream& words : lines_of("launch_registers.csv")) {
+    ptx::LaunchBounds bounds;
+    uint32_t wanted = 0, registers = 0;
+    words >> bounds.reqntid[0] >> bounds.maxnreg >> bounds.minnctapersm >> wanted >> registers;
+    const uint32_t its_own = (registers + 7) / 8 * 8; // 255 are 256
+    EXPECT_EQ(launch_registers(limits_of(Arch{90}), bounds, wanted), its_own) << words.str();
+    ++compared;
+  }
+  EXPECT_GT(compared, 200u);
 }
 
 TEST(Setmaxnreg, WaitsForRegistersAsAnH200Does) {
