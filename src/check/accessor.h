@@ -17,33 +17,33 @@ public:
 
   // The first of the lanes that the earlier access of `earlier_lane` does not precede; -1: it precedes all.
   int unordered(const Record& earlier, int earlier_lane, LaneMask lanes) const {
-    const bool fence = needs_fence(earlier);
-    LaneMask wrong = 0, right = 0;
-    for (const LaneGroup& group : warp.knowledge.groups()) {
-      LaneMask here = group.lanes & lanes;
-      if (!here)
-        continue;
-      const Knowledge& knowledge = group.knowledge;
-      if (fence && !covers(fenced(knowledge, earlier), earlier, earlier_lane)) {
-        wrong |= here;
-        continue;
-      }
-      if (!covers(knowledge.known, earlier, earlier_lane)) {
-        const LaneMask own = own_lanes(earlier, earlier_lane);
-        wrong |= here & ~own;
-        here &= own;
-      }
-      right |= here;
-    }
-    return wrong == 0 || (collective && right != 0) ? -1 : std::countr_zero(wrong);
+    int lane = unordered(warp.knowledge.settled_part(), earlier, earlier_lane, lanes);
+    if (lane >= 0 && !warp.knowledge.is_settled())
+      lane = unordered(warp.knowledge.groups(), earlier, earlier_lane, lanes);
+    return lane;
   }
-  // What any lane did at that time precedes all lanes of the warp.
+  // Whether accesses of those lanes precede all these, each for itself, where no fence is needed. What the
+  // warp knows is not worked out for it.
+  bool follows(const Record& earlier, LaneMask earlier_lanes, LaneMask lanes) const {
+    for (LaneMask left = lanes; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      const LaneMask unknown = unknown_of(earlier, earlier_lanes, lane);
+      if (unknown == 0)
+        continue;
+      const Handover* const after = warp.knowledge.after(lane);
+      if (!after || after->of->owner->known_of(after, earlier.cluster, earlier.agent, unknown, earlier.epoch,
+                                               earlier.time) != unknown)
+        return false;
+    }
+    return true;
+  }
+  // What any lane did at that time precedes all lanes of the warp, for all that is worked out already.
   bool follows_all(const Record& earlier) const {
     const bool fence = needs_fence(earlier);
     const auto covers = [&](const Clock& clock) {
       return clock.covers_all(earlier.cluster, earlier.agent, earlier.epoch);
     };
-    for (const LaneGroup& group : warp.knowledge.groups())
+    for (const LaneGroup& group : warp.knowledge.settled_part())
       if (!covers(group.knowledge.known) || (fence && !covers(fenced(group.knowledge, earlier))))
         return false;
     return true;
@@ -82,6 +82,41 @@ public:
   uint64_t map = 0;        // the address of the tensor map that is read, in its proxy
 
 private:
+  using Groups = std::vector<LaneGroup>;
+
+  int unordered(const Groups& groups, const Record& earlier, int earlier_lane, LaneMask lanes) const {
+    const bool fence = needs_fence(earlier);
+    LaneMask wrong = 0, right = 0;
+    for (const LaneGroup& group : groups) {
+      LaneMask here = group.lanes & lanes;
+      if (!here)
+        continue;
+      const Knowledge& knowledge = group.knowledge;
+      if (fence && !covers(fenced(knowledge, earlier), earlier, earlier_lane)) {
+        wrong |= here;
+        continue;
+      }
+      if (!covers(knowledge.known, earlier, earlier_lane)) {
+        const LaneMask own = own_lanes(earlier, earlier_lane);
+        wrong |= here & ~own;
+        here &= own;
+      }
+      right |= here;
+    }
+    return wrong == 0 || (collective && right != 0) ? -1 : std::countr_zero(wrong);
+  }
+  // Of the lanes' accesses those that do not precede the lane, for all that is worked out already.
+  LaneMask unknown_of(const Record& earlier, LaneMask earlier_lanes, int lane) const {
+    const auto group = std::ranges::find_if(
+        warp.knowledge.settled_part(), [&](const LaneGroup& each) { return (each.lanes >> lane & 1) != 0; });
+    LaneMask unknown = 0;
+    vgpu::for_lanes(earlier_lanes, [&](int each) {
+      const bool known =
+          (own_lanes(earlier, each) >> lane & 1) != 0 || covers(group->knowledge.known, earlier, each);
+      unknown |= LaneMask{!known} << each;
+    });
+    return unknown;
+  }
   const Clock& fenced(const Knowledge& knowledge, const Record& earlier) const {
     if (record.proxy != vgpu::Proxy::tensormap)
       return knowledge.fenced[shared];

@@ -111,6 +111,32 @@ void add_released(SyncLocation& location, Released released) {
   location.released.push_back(std::move(released));
 }
 
+// The same, noted: a chain of handovers.
+const Handover* hand_over(WarpKnowledge& knowledge, HandingOver& instruction, const StrongWriter& writer,
+                          SyncLocation& location, uint64_t time) {
+  auto found = std::ranges::find_if(location.released,
+                                    [&](const Released& earlier) { return earlier.scope == writer.scope; });
+  if (found == location.released.end())
+    found = location.released.insert(found, Released{writer, {}});
+  Knowledge& all = found->knowledge;
+  const Handover* before = all.later;
+  if (!all.known.empty()) {
+    Handovers& handovers = *instruction.owner;
+    all.later = nullptr;
+    before = handovers.both(before, handovers.root(all, time));
+    all = {};
+  }
+  return all.later = knowledge.hand_over(instruction, writer.lanes, before, time);
+}
+
+// What lanes come after that have handed that on, and find this there.
+const Handover* newest(const Handover& own, const Knowledge& there) {
+  if (there.later && there.known.empty() && there.later->is_soon_after(own))
+    return there.later;
+  Handovers& handovers = *own.of->owner; // another thread of the host was there meanwhile
+  return handovers.both(&own, handovers.root(there, ~uint64_t{0}));
+}
+
 } // namespace
 
 Checker::Checker() : global_records_(Records::kMost), shards_(std::make_unique<Shard[]>(kShards)) {}
@@ -182,6 +208,8 @@ void Checker::launch_ends(const vgpu::Launch&) {
   global_sets_.clear();
   for (size_t i = 0; i < kShards; ++i)
     shards_[i].locations.clear();
+  sizes_.handover_steps = handovers_.steps();
+  handovers_.clear();
   Repairs repairs;
   for (auto& [key, found] : found_) {
     if (is_used_elsewhere(key) || is_read_too_early(key))
@@ -270,7 +298,7 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
     fences_proxy(x, warp, sync);
     break;
   case SyncKind::warp_barrier:
-    warp.knowledge.synchronize(sync.lanes);
+    warp.knowledge.synchronize(sync.lanes, versions_.load(std::memory_order_relaxed));
     names_absent(x, sync);
     break;
   case SyncKind::grid_wait: {
@@ -288,10 +316,12 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
   case SyncKind::barrier_arrive: {
     Gathering& barrier = cluster.barriers[{x.cta->rank, sync.id}];
     arrives_at_barrier(cluster, x, sync, barrier);
-    if (sync.waits && sync.lanes == kAllLanes && warp.knowledge.groups().size() == 1)
+    if (sync.waits && sync.lanes == kAllLanes && warp.knowledge.is_settled() &&
+        warp.knowledge.all_know_the_same())
       barrier.whole.emplace_back(&warp, warp.knowledge.end_epoch());
     else
-      barrier.knowledge.join(warp.knowledge.release(sync.lanes));
+      barrier.knowledge.join(
+          warp.knowledge.release_later(sync.lanes, versions_.load(std::memory_order_relaxed)));
     votes(cluster, x, sync, barrier);
     if (sync.waits)
       barrier.waiting.emplace_back(&warp, sync.lanes);
@@ -535,18 +565,18 @@ bool Checker::may_give_old_value(const vgpu::Exec& x, const WarpState& warp, con
   return version != now.version;
 }
 
-const std::shared_ptr<const Clock>& Checker::knew(WarpState& warp, LaneMask lanes) {
+const std::shared_ptr<const Known>& Checker::knew(WarpState& warp, LaneMask lanes) {
   const WarpKnowledge& knowledge = warp.knowledge;
   WarpState::Knew& last = warp.knew;
-  if (!last.clock || last.lanes != lanes || last.epoch != knowledge.epoch() ||
+  if (!last.known || last.lanes != lanes || last.epoch != knowledge.epoch() ||
       last.changes != knowledge.changes() || last.would_know != warp.would_know) {
     Clock known = knowledge.all_of(lanes).known;
     if (warp.would_know)
       known.join(*warp.would_know);
     last = {lanes, knowledge.epoch(), knowledge.changes(), warp.would_know,
-            std::make_shared<const Clock>(std::move(known))};
+            std::make_shared<const Known>(std::move(known))};
   }
-  return last.clock;
+  return last.known;
 }
 
 // What the lanes release with a strong write; nullopt: nothing.
@@ -563,6 +593,14 @@ std::optional<Released> Checker::release_at(WarpState& warp, const StrongWriter&
   return released;
 }
 
+// Whether what an atomic operation releases and acquires is noted, and worked out when somebody asks.
+bool Checker::may_hand_over(const ClusterState& cluster, const WarpState& warp,
+                            const vgpu::Access& access) const {
+  return access.order.semantics == Semantics::acq_rel && access.order.scope >= vgpu::MemoryScope::gpu &&
+         access.allocation && cluster.exits.size() == 1 && warp.knowledge.may_hand_over() &&
+         !gives_old_values_ && !warp.last_fence.knew && handovers_.has_room();
+}
+
 // Before the write: what the lanes release is there before anybody can see it. An atomic operation reads,
 // too, unless it is a red, which is part of no acquire pattern; what it has read is asked for when it has.
 void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access,
@@ -570,15 +608,19 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
   WarpState& warp = cluster.warp(x);
   const MemoryOrder order = access.access.order;
   const bool keeps_chain = access.access.kind == vgpu::AccessKind::atomic;
-  StrongWriter writer{cluster.id,
-                      x.cta->rank,
-                      order.scope,
-                      knew(warp, access.access.lanes),
-                      warp.knowledge.agent(),
-                      0,
-                      warp.knowledge.epoch(),
-                      Spot::at(x)};
-  const bool may_release = releases(order.semantics) || warp.knowledge.has_release_fence();
+  const bool hands_over = keeps_chain && reads && !returns && may_hand_over(cluster, warp, access.access);
+  const Epoch epoch = warp.knowledge.epoch();
+  std::shared_ptr<const Known> known;
+  if (!hands_over || warp.knowledge.is_settled())
+    known = knew(warp, access.access.lanes);
+  HandingOver* instruction = nullptr;
+  if (hands_over)
+    instruction = &warp.knowledge.begin_handover(handovers_, std::popcount(access.access.lanes));
+  if (!known)
+    known = std::make_shared<const Known>(*instruction, warp.would_know);
+  StrongWriter writer{cluster.id, x.cta->rank, order.scope, std::move(known), warp.knowledge.agent(),
+                      0,          epoch,       Spot::at(x)};
+  const bool may_release = !hands_over && (releases(order.semantics) || warp.knowledge.has_release_fence());
   uint64_t version = versions_.fetch_add(places.count(), std::memory_order_relaxed);
   places.each([&](LaneMask lanes, int first) {
     writer.lanes = lanes;
@@ -596,9 +638,11 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
       note_writer(location, writer, ++version);
       if (released)
         add_released(location, std::move(*released));
+      const Handover* const own =
+          instruction ? hand_over(warp.knowledge, *instruction, writer, location, version) : nullptr;
       // A value that tells the thread nothing is no more than what came with it.
       if (reads && (returns || !location.released.empty() || location.history || warp.last_fence.knew))
-        warp.reads.push_back({lanes, place, order, returns, &location});
+        warp.reads.push_back({lanes, place, order, returns, &location, own});
     });
   });
 }
@@ -683,13 +727,13 @@ void Checker::would_know(WarpState& warp, const std::vector<StrongWriter>& write
       continue;
     if (!more)
       more = warp.would_know ? std::make_shared<Clock>(*warp.would_know) : std::make_shared<Clock>();
-    more->join(*writer.knew);
+    more->join(writer.knew->clock());
   }
   if (more)
     warp.would_know = std::move(more);
 }
 
-void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
+void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, SyncLocation& location,
                     const WarpState::Read& read) {
   const MemoryOrder order = read.order;
   const Reader reader{.cluster = cluster.id, .cta_rank = x.cta->rank};
@@ -720,12 +764,24 @@ void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp,
     std::for_each(location.writers.begin(), location.writers.end(), hear);
     would_know(warp, location.writers);
   }
-  for (const Released& released : location.released) {
+  // Where the lanes have handed on what they knew: first, for they may learn more beside that.
+  const Released* chain = nullptr;
+  if (read.own) {
+    const auto found = std::ranges::find_if(
+        location.released, [&](const Released& released) { return released.scope == order.scope; });
+    if (found != location.released.end())
+      chain = &*found;
+    warp.knowledge.come_after(read.lanes, chain ? newest(*read.own, chain->knowledge) : read.own);
+  }
+  for (Released& released : location.released) {
     if (!reaches(released)) {
       if (is_new)
         hear(released);
       continue;
     }
+    if (&released == chain)
+      continue;
+    released.knowledge.settle(); // others will ask for the same
     if (acquires(order.semantics)) {
       warp.knowledge.acquire(read.lanes, released.knowledge);
       continue;
@@ -733,7 +789,7 @@ void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp,
     const SyncPair by{released.by, Spot::at(x)};
     warp.knowledge.see(read.lanes, released.knowledge, distance_between(released, reader), by);
     if (is_new) // more than `writers` remembers
-      cluster.hear(x.cta->rank, {.knew = std::make_shared<const Clock>(released.knowledge.known),
+      cluster.hear(x.cta->rank, {.knew = std::make_shared<const Known>(released.knowledge.known),
                                  .agent = warp.knowledge.agent(),
                                  .epoch = warp.knowledge.epoch(),
                                  .by = by,

@@ -51,8 +51,11 @@ public:
   // is remembered; accesses and sets of them included.
   struct Sizes {
     ShadowSize global, shared;
+    uint64_t handover_steps = 0; // Handovers::steps()
   };
   const Sizes& sizes() const { return sizes_; }
+  // Nothing is noted to be worked out later: the slow and obvious way, for tests.
+  void hand_over_at_once() { handovers_.close(); }
 
   void launch_begins(const vgpu::Launch& launch) override;
   void launch_ends(const vgpu::Launch& launch) override;
@@ -159,6 +162,7 @@ private:
   // The visit with what was there before.
   void check_earlier(Visit& visit, const Cell& cell, uint64_t offset, const AccessSets::Member& earlier);
   void check_set(Visit& visit, const Cell& cell, uint64_t offset, uint32_t position);
+  bool is_strong_with(const Visit& visit, Records::Id earlier) const;
   // `position`: of the cell in its page (access_sets.h).
   void add_access(Visit& visit, Cell& cell, uint64_t offset, uint32_t position);
   static bool repeats(Visit& visit, const Cell& cell, uint64_t offset, LaneMask lanes);
@@ -292,7 +296,8 @@ private:
   void write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access,
                       const Places& places, bool reads, bool returns);
   // What preceded a strong write of the lanes, and what they release with it.
-  static const std::shared_ptr<const Clock>& knew(WarpState& warp, LaneMask lanes);
+  static const std::shared_ptr<const Known>& knew(WarpState& warp, LaneMask lanes);
+  bool may_hand_over(const ClusterState& cluster, const WarpState& warp, const vgpu::Access& access) const;
   static std::optional<Released> release_at(WarpState& warp, const StrongWriter& writer,
                                             vgpu::MemoryOrder order);
   static void replaces(SyncLocation& location, const vgpu::MemoryPlace& place, uint32_t bytes,
@@ -305,7 +310,7 @@ private:
   static void overwrites_fenced(WarpState& warp, LaneMask lanes, const SyncLocation& location);
   static void hears_of_reads(WarpState& warp, LaneMask lanes, const StrongWriter& writer);
   static void would_know(WarpState& warp, const std::vector<StrongWriter>& writers);
-  void learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
+  void learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, SyncLocation& location,
              const WarpState::Read& read);
   bool is_observed(const Visit& visit, uint64_t offset, const Record& earlier, int earlier_lane, int lane);
   // Calls f(map) for the map that has the place's strong writes, while nobody else does.
@@ -324,6 +329,7 @@ private:
   };
   std::vector<Spare> spare_;
 
+  Handovers handovers_; // before what names them
   Records global_records_;
   AccessSets global_sets_;
   Sizes sizes_;

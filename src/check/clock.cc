@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 
 namespace lemma::check {
 namespace {
@@ -50,12 +51,18 @@ Iterator seek(Iterator from, Iterator end, uint64_t cluster) {
 } // namespace
 
 void Times::set(const Lanes& lanes) {
-  const auto [least, most] = std::minmax_element(lanes.begin(), lanes.end());
-  all_ = *least;
-  if (*least == *most)
+  Epoch least = lanes[0], most = lanes[0];
+  for (const Epoch time : lanes) { // without a branch
+    least = std::min(least, time);
+    most = std::max(most, time);
+  }
+  all_ = least;
+  if (least == most)
     lanes_ = nullptr;
+  else if (lanes_)
+    own(lanes_) = lanes;
   else
-    lanes_ = std::make_shared<const Lanes>(lanes);
+    lanes_ = std::make_shared<Lanes>(lanes);
 }
 
 void Times::advance(LaneMask lanes, Epoch epoch) {
@@ -66,9 +73,24 @@ void Times::advance(LaneMask lanes, Epoch epoch) {
     return;
   }
   Lanes times;
-  for (int lane = 0; lane < kWarpSize; ++lane)
-    times[static_cast<size_t>(lane)] = (lanes >> lane & 1) ? std::max(of(lane), epoch) : of(lane);
+  if (lanes_)
+    times = *lanes_;
+  else
+    times.fill(all_);
+  for (LaneMask left = lanes; left != 0; left &= left - 1) {
+    Epoch& time = times[static_cast<size_t>(std::countr_zero(left))];
+    time = std::max(time, epoch);
+  }
   set(times);
+}
+
+bool Times::covers(LaneMask lanes, Epoch epoch) const {
+  if (all_ >= epoch || !lanes_)
+    return all_ >= epoch;
+  for (LaneMask left = lanes; left != 0; left &= left - 1)
+    if ((*lanes_)[static_cast<size_t>(std::countr_zero(left))] < epoch)
+      return false;
+  return true;
 }
 
 bool Times::covers(const Times& other) const {

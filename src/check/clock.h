@@ -42,6 +42,8 @@ public:
   }
   // No lane is known less far than that.
   bool covers(const Times& other) const;
+  // These lanes are.
+  bool covers(LaneMask lanes, Epoch epoch) const;
   void advance(LaneMask lanes, Epoch epoch);
   void join(const Times& other);
 
@@ -49,8 +51,8 @@ private:
   using Lanes = std::array<Epoch, kWarpSize>;
   void set(const Lanes& lanes);
 
-  Epoch all_ = 0;                      // the least of them
-  std::shared_ptr<const Lanes> lanes_; // null: all the same
+  Epoch all_ = 0;                // the least of them
+  std::shared_ptr<Lanes> lanes_; // not changed while others hold it; null: all the same
 };
 
 class Clock {
@@ -60,7 +62,11 @@ public:
     const Times* times = find(cluster, agent);
     return times && times->of(lane) >= epoch;
   }
-  // ... and so does what any other lane did.
+  // ... and so does what these lanes did; any other lane.
+  bool covers_lanes(uint64_t cluster, uint32_t agent, LaneMask lanes, Epoch epoch) const {
+    const Times* times = find(cluster, agent);
+    return times && times->covers(lanes, epoch);
+  }
   bool covers_all(uint64_t cluster, uint32_t agent, Epoch epoch) const {
     const Times* times = find(cluster, agent);
     return times && times->of_all() >= epoch;

@@ -39,7 +39,7 @@ struct CachedRecord {
 
 // What a thread has read of a strong writer, whether that ordered anything or not.
 struct Heard {
-  std::shared_ptr<const Clock> knew = {};
+  std::shared_ptr<const Known> knew = {};
   bool narrow = false; // the scopes do not reach
   uint32_t agent = 0;  // who read, and when
   Epoch epoch = 0;
@@ -67,6 +67,7 @@ struct WarpState {
     vgpu::MemoryOrder order;
     bool returns = true;              // a value that the thread may go by
     SyncLocation* location = nullptr; // of an atomic operation, which has written there
+    const Handover* own = nullptr;    // ... and handed that on; null: nothing, or it is not noted
   };
   std::vector<Read> reads;
   // Arrivals of the instruction that is being executed, whose accesses are told after them all.
@@ -91,7 +92,7 @@ struct WarpState {
     Epoch epoch = 0;
     uint64_t changes = 0;
     std::shared_ptr<const Clock> would_know;
-    std::shared_ptr<const Clock> clock;
+    std::shared_ptr<const Known> known;
   } knew;
   WgmmaRegisters registers;
   // The last fence.sc of scope .gpu, and what lanes knew then; and reads of others, after such a fence, of
@@ -313,7 +314,7 @@ struct ClusterState {
   void hear(uint32_t rank, const WarpState& warp, const Clock& knew, bool narrow, const SyncPair& by) {
     if (!knew.empty())
       hear(rank,
-           {std::make_shared<const Clock>(knew), narrow, warp.knowledge.agent(), warp.knowledge.epoch(), by});
+           {std::make_shared<const Known>(knew), narrow, warp.knowledge.agent(), warp.knowledge.epoch(), by});
   }
   void hear(uint32_t rank, const Heard& heard) {
     Hearsay& of = hearsay[rank];

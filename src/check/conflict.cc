@@ -187,7 +187,7 @@ Checker::Attempt Checker::attempt(const Visit& visit, const Record& earlier, int
     const bool is_own = heard.agent == visit.accessor.warp.knowledge.agent();
     const bool follows =
         is_own || group.knowledge.known.covers_any(visit.cluster.id, heard.agent, heard.epoch);
-    if (!follows || !heard.knew->covers(earlier.cluster, earlier.agent, earlier_lane, earlier.epoch))
+    if (!follows || !heard.knew->clock().covers(earlier.cluster, earlier.agent, earlier_lane, earlier.epoch))
       continue;
     const std::tuple its(heard.narrow,
                          heard.writer_cluster == earlier.cluster && heard.writer == earlier.agent, is_own,

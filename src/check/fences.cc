@@ -67,7 +67,7 @@ void Checker::hears_of_reads(WarpState& warp, LaneMask lanes, const StrongWriter
   std::erase_if(warp.overwritten, [&](const WarpState::Overwritten& each) {
     const FencedRead& read = each.read;
     if (!each.is_fenced || (lanes & each.lanes) == 0 ||
-        !writer.knew->covers_any(read.cluster, read.agent, read.epoch))
+        !writer.knew->clock().covers_any(read.cluster, read.agent, read.epoch))
       return false;
     warp.knowledge.acquire(lanes & each.lanes, *read.knew);
     return true;

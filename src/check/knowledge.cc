@@ -57,14 +57,15 @@ void MapClocks::join(const MapClocks& other) {
 }
 
 const LaneGroup& WarpKnowledge::group_of(int lane) const {
-  return *std::find_if(groups_.begin(), groups_.end(),
+  const std::vector<LaneGroup>& groups = this->groups();
+  return *std::find_if(groups.begin(), groups.end(),
                        [&](const LaneGroup& group) { return (group.lanes >> lane & 1) != 0; });
 }
 
 template <class F>
-void WarpKnowledge::each_part(LaneMask lanes, F&& f) {
+void WarpKnowledge::split(LaneMask lanes, F&& f) const {
   const size_t count = groups_.size();
-  ++changes_;
+  bases_ = nullptr;
   for (size_t i = 0; i < count; ++i) {
     const LaneMask here = groups_[i].lanes & lanes;
     if (!here)
@@ -79,18 +80,93 @@ void WarpKnowledge::each_part(LaneMask lanes, F&& f) {
 }
 
 template <class F>
+void WarpKnowledge::each_part(LaneMask lanes, F&& f) {
+  ++changes_;
+  fold();
+  split(lanes, f);
+}
+
+template <class F>
 void WarpKnowledge::each_group(LaneMask lanes, F&& f) {
   each_part(lanes, f);
   merge();
 }
 
-void WarpKnowledge::merge() {
+void WarpKnowledge::merge() const {
+  has_later_ = std::ranges::any_of(groups_, [](const LaneGroup& group) { return group.knowledge.later; });
   for (size_t i = 0; i < groups_.size(); ++i)
     for (size_t j = groups_.size() - 1; j > i; --j)
       if (groups_[i].same_as(groups_[j])) {
         groups_[i].lanes |= groups_[j].lanes;
         groups_.erase(groups_.begin() + static_cast<ptrdiff_t>(j));
       }
+}
+
+void WarpKnowledge::fold() const {
+  while (after_lanes_ != 0) {
+    const Handover* const after = after_[static_cast<size_t>(std::countr_zero(after_lanes_))];
+    LaneMask alike = 0;
+    vgpu::for_lanes(after_lanes_,
+                    [&](int lane) { alike |= LaneMask{after_[static_cast<size_t>(lane)] == after} << lane; });
+    after_lanes_ &= ~alike;
+    has_later_ = true;
+    split(alike, [&](LaneGroup& group) {
+      group.knowledge.later = after->of->owner->both(after, group.knowledge.later);
+    });
+  }
+}
+
+void WarpKnowledge::settle() const {
+  fold();
+  bases_ = nullptr;
+  for (LaneGroup& group : groups_)
+    group.knowledge.settle();
+  merge();
+}
+
+const Handover* WarpKnowledge::after(int lane) const {
+  if (after_lanes_ >> lane & 1)
+    return after_[static_cast<size_t>(lane)];
+  return has_later_ ? std::ranges::find_if(
+                          groups_, [&](const LaneGroup& group) { return (group.lanes >> lane & 1) != 0; })
+                          ->knowledge.later
+                    : nullptr;
+}
+
+HandingOver& WarpKnowledge::begin_handover(Handovers& handovers, int lanes) {
+  if (!bases_) {
+    Bases bases;
+    for (const LaneGroup& group : groups_)
+      bases.push_back({group.lanes, group.knowledge});
+    bases_ = std::make_shared<const Bases>(std::move(bases));
+  }
+  HandingOver& made = handovers.make(static_cast<uint32_t>(lanes));
+  made.bases = bases_;
+  made.cluster = cluster_;
+  made.agent = agent_;
+  made.epoch = epoch_++;
+  return made;
+}
+
+const Handover* WarpKnowledge::hand_over(HandingOver& instruction, LaneMask lanes, const Handover* before,
+                                         uint64_t time) {
+  if (const LaneMask others = lanes & ~after_lanes_)
+    before = &instruction.add(others, nullptr, before, time);
+  for (LaneMask left = lanes & after_lanes_; left != 0;) {
+    const Handover* const after = after_[static_cast<size_t>(std::countr_zero(left))];
+    LaneMask alike = 0;
+    vgpu::for_lanes(left,
+                    [&](int lane) { alike |= LaneMask{after_[static_cast<size_t>(lane)] == after} << lane; });
+    before = &instruction.add(alike, after, before, time);
+    left &= ~alike;
+  }
+  return before;
+}
+
+void WarpKnowledge::come_after(LaneMask lanes, const Handover* after) {
+  vgpu::for_lanes(lanes, [&](int lane) { after_[static_cast<size_t>(lane)] = after; });
+  after_lanes_ |= lanes;
+  ++changes_;
 }
 
 void WarpKnowledge::add_own(Clock& clock, LaneMask lanes, Epoch epoch) const {
@@ -118,7 +194,7 @@ void WarpKnowledge::add_own(Clock& clock, LaneMask lanes, Epoch epoch) const {
 
 Knowledge WarpKnowledge::all_of(LaneMask lanes) const {
   Knowledge all;
-  for (const LaneGroup& group : groups_)
+  for (const LaneGroup& group : groups())
     if (group.lanes & lanes)
       all.join(group.knowledge);
   add_own(all.known, lanes, epoch_);
@@ -128,6 +204,18 @@ Knowledge WarpKnowledge::all_of(LaneMask lanes) const {
 Knowledge WarpKnowledge::release(LaneMask lanes) {
   Knowledge released = all_of(lanes);
   ++epoch_;
+  return released;
+}
+
+Knowledge WarpKnowledge::release_later(LaneMask lanes, uint64_t time) {
+  if (is_settled() || !may_hand_over())
+    return release(lanes);
+  const Handover* some = nullptr;
+  for (int lane = 0; !some; ++lane)
+    some = after(lane);
+  HandingOver& made = begin_handover(*some->of->owner, std::popcount(lanes));
+  Knowledge released;
+  released.later = hand_over(made, lanes, nullptr, time);
   return released;
 }
 
@@ -162,12 +250,15 @@ void WarpKnowledge::see(LaneMask lanes, const Knowledge& learned, Distance dista
 }
 
 void WarpKnowledge::become(LaneMask lanes, const Knowledge& knowledge) {
+  after_lanes_ &= ~lanes;
   each_group(lanes, [&](LaneGroup& group) { group.knowledge = knowledge; });
 }
 
 void WarpKnowledge::fence(LaneMask lanes, vgpu::MemoryOrder order) {
   const bool acquires = order.semantics != Semantics::release;
   const bool releases = order.semantics != Semantics::acquire;
+  if (!is_settled())
+    settle();
   each_group(lanes, [&](LaneGroup& group) {
     if (acquires && group.has_seen) {
       group.has_seen = false;
@@ -197,6 +288,8 @@ void WarpKnowledge::fence(LaneMask lanes, vgpu::MemoryOrder order) {
 }
 
 void WarpKnowledge::proxy_fence(LaneMask lanes, bool global, bool shared) {
+  if (!is_settled())
+    settle();
   each_group(lanes, [&](LaneGroup& group) {
     Clock fenced = group.knowledge.known;
     add_own(fenced, group.lanes, epoch_);
@@ -209,6 +302,8 @@ void WarpKnowledge::proxy_fence(LaneMask lanes, bool global, bool shared) {
 }
 
 void WarpKnowledge::map_release(LaneMask lanes, MemoryScope scope) {
+  if (!is_settled())
+    settle();
   each_group(lanes, [&](LaneGroup& group) {
     Clock clock = group.knowledge.known;
     add_own(clock, group.lanes, epoch_);
@@ -218,11 +313,13 @@ void WarpKnowledge::map_release(LaneMask lanes, MemoryScope scope) {
 }
 
 void WarpKnowledge::map_acquire(LaneMask lanes, MemoryScope scope, uint64_t map) {
+  if (!is_settled())
+    settle();
   each_group(lanes, [&](LaneGroup& group) { group.knowledge.mapped.acquire(map, scope); });
 }
 
-void WarpKnowledge::synchronize(LaneMask lanes) {
-  become(lanes, release(lanes));
+void WarpKnowledge::synchronize(LaneMask lanes, uint64_t time) {
+  become(lanes, release_later(lanes, time));
 }
 
 } // namespace lemma::check

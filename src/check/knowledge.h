@@ -12,6 +12,7 @@
 #pragma once
 
 #include "check/clock.h"
+#include "check/handover.h"
 #include "check/statement.h"
 #include "vgpu/memory_order.h"
 
@@ -66,18 +67,34 @@ struct Knowledge {
   Clock known;
   std::array<Clock, 2> fenced; // of global, and of shared memory
   MapClocks mapped;
+  const Handover* later = nullptr; // what is to be added to these before they are asked; null: nothing
 
-  void join(const Knowledge& other) {
+  void join_settled(const Knowledge& other) { // but for `later`
     known.join(other.known);
     for (size_t i = 0; i < fenced.size(); ++i)
       fenced[i].join(other.fenced[i]);
     mapped.join(other.mapped);
   }
+  void join(const Knowledge& other) {
+    join_settled(other);
+    if (other.later)
+      later = other.later->of->owner->both(other.later, later);
+  }
+  void settle() {
+    if (later)
+      later->of->owner->settle(*this);
+  }
   void clear() { *this = {}; }
   bool shares_with(const Knowledge& other) const {
     return known.shares_with(other.known) && fenced[0].shares_with(other.fenced[0]) &&
-           fenced[1].shares_with(other.fenced[1]) && mapped.shares_with(other.mapped);
+           fenced[1].shares_with(other.fenced[1]) && mapped.shares_with(other.mapped) && later == other.later;
   }
+};
+
+struct Base {
+  LaneMask lanes = 0;
+  Knowledge knowledge;
+  mutable uint32_t mark = 0; // the last question that has come by
 };
 
 // The asynchronous operations of one kind that a thread waits for by groups. Epochs of its operations: those
@@ -148,13 +165,34 @@ public:
   uint64_t cluster() const { return cluster_; }
   uint32_t agent() const { return agent_; }
   Epoch epoch() const { return epoch_; }
-  const std::vector<LaneGroup>& groups() const { return groups_; }
+  const std::vector<LaneGroup>& groups() const {
+    if (!is_settled())
+      settle();
+    return groups_;
+  }
   const LaneGroup& group_of(int lane) const;
   // What the lanes know, and what they did themselves.
   Knowledge all_of(LaneMask lanes) const;
 
+  // What lanes have learned by handovers is worked out when somebody asks for groups(). Until then: whether
+  // there is any; what they know beside that; and what they have come after, null: nothing.
+  bool is_settled() const { return after_lanes_ == 0 && !has_later_; }
+  const std::vector<LaneGroup>& settled_part() const { return groups_; }
+  const Handover* after(int lane) const;
+  bool all_know_the_same() const { return groups_.size() == 1 && after_lanes_ == 0; }
+  // Whether what lanes release may be noted as a handover.
+  bool may_hand_over() const { return !copies && !bulk; }
+  // An instruction of so many lanes that hands on what they know. Their epoch ends.
+  HandingOver& begin_handover(Handovers& handovers, int lanes);
+  // Those lanes of it, behind what is handed on there already.
+  const Handover* hand_over(HandingOver& instruction, LaneMask lanes, const Handover* before, uint64_t time);
+  // The lanes have come after that, which comes after what they have handed on themselves.
+  void come_after(LaneMask lanes, const Handover* after);
+
   // What the lanes hand on now. Their epoch ends.
   Knowledge release(LaneMask lanes);
+  // The same, not worked out yet where what they know is not either. `time`: of Handover.
+  Knowledge release_later(LaneMask lanes, uint64_t time);
   // The same of all lanes that wait until they have got what they hand on: only the epoch ends, which is
   // returned, and whoever collects the rest by then asks for groups() and add_own().
   Epoch end_epoch() { return epoch_++; }
@@ -179,8 +217,8 @@ public:
   // address.
   void map_release(LaneMask lanes, vgpu::MemoryScope scope);
   void map_acquire(LaneMask lanes, vgpu::MemoryScope scope, uint64_t map);
-  // bar.warp.sync of these lanes.
-  void synchronize(LaneMask lanes);
+  // bar.warp.sync of these lanes. `time`: of Handover.
+  void synchronize(LaneMask lanes, uint64_t time);
 
   // Of cp.async, and of bulk operations; null: the warp has issued none.
   std::unique_ptr<LaneGroups> copies, bulk;
@@ -191,17 +229,26 @@ private:
   // Calls f(group) for groups that are these lanes, splitting those that are not wholly.
   template <class F>
   void each_part(LaneMask lanes, F&& f);
+  template <class F>
+  void split(LaneMask lanes, F&& f) const;
   // ... and puts together those that have come to know the same.
   template <class F>
   void each_group(LaneMask lanes, F&& f);
-  void merge();
+  void merge() const;
+  // A group for each of what lanes have come after, which it has to learn later.
+  void fold() const;
+  void settle() const;
 
   uint64_t cluster_;
   uint32_t agent_;
   Epoch epoch_ = 1;
   uint64_t changes_ = 0;
   bool has_release_fence_ = false;
-  std::vector<LaneGroup> groups_;
+  mutable std::vector<LaneGroup> groups_;
+  mutable LaneMask after_lanes_ = 0; // that have come after something that their groups do not know
+  std::array<const Handover*, kWarpSize> after_{};
+  mutable bool has_later_ = false;             // a group has
+  mutable std::shared_ptr<const Bases> bases_; // what groups know, for handovers; null: not made yet
 };
 
 } // namespace lemma::check

@@ -9,6 +9,7 @@
 // Tests: tests/unit/check/pending_test.cc.
 #pragma once
 
+#include "check/handover.h"
 #include "check/shadow.h"
 #include "vgpu/observer.h"
 
@@ -31,7 +32,7 @@ public:
     LaneMask pieces = 0;
     uint32_t bytes = 0; // of one
     vgpu::LanesLie lie = vgpu::LanesLie::anyhow;
-    std::shared_ptr<const Clock> knew = {}; // of an atomic operation: StrongWriter::knew
+    std::shared_ptr<const Known> knew = {}; // of an atomic operation: StrongWriter::knew
     size_t offsets = 0; // of each piece, in their order; of the first where that says it all
   };
 

@@ -24,6 +24,7 @@ struct Record {
   uint64_t cluster = 0;
   uint32_t agent = 0;
   Epoch epoch = 0;
+  uint64_t time = 0; // of global memory: no access of that epoch was before (handover.h)
   uint32_t cta_rank = 0;
   uint16_t warp = 0;            // that executed the instruction
   uint16_t bytes = 0;           // of one piece; of operations that take ranges 0

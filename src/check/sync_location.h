@@ -19,7 +19,7 @@ struct StrongWriter {
   uint64_t cluster = 0;
   uint32_t cta_rank = 0;
   vgpu::MemoryScope scope = vgpu::MemoryScope::none;
-  std::shared_ptr<const Clock> knew = {}; // what preceded it, that of its warp together
+  std::shared_ptr<const Known> knew = {}; // what preceded it, that of its warp together
   uint32_t agent = 0;
   LaneMask lanes = 0;
   Epoch epoch = 0; // of its warp

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "check/access_sets.h"
+#include "check/handover.h"
 
 #include <algorithm>
 #include <array>
@@ -26,7 +27,7 @@ public:
 
   uint32_t bytes() const { return bytes_; }
   // Lanes have updated the word at that offset in the page. `knew`: what preceded it.
-  void add(uint64_t in_page, const AccessSets::Member& by, const std::shared_ptr<const Clock>& knew) {
+  void add(uint64_t in_page, const AccessSets::Member& by, const std::shared_ptr<const Known>& knew) {
     if (by.record != last_record_ || knew != last_knew_)
       note(by.record, knew);
     Word& word = words_[in_page / bytes_];
@@ -44,7 +45,7 @@ public:
       for (uint32_t n = words_[i].count - std::min(words_[i].count, kMost); n != words_[i].count; ++n)
         f(i * bytes_, words_[i].last[n % kMost]);
   }
-  const std::shared_ptr<const Clock>& knew(uint32_t record) const { return knew_.at(record); }
+  const std::shared_ptr<const Known>& knew(uint32_t record) const { return knew_.at(record); }
   uint64_t size_bytes() const {
     return sizeof *this + words_.capacity() * sizeof(Word) + knew_.size() * 2 * sizeof *knew_.begin();
   }
@@ -55,7 +56,7 @@ private:
     uint32_t count = 0;
     std::array<AccessSets::Member, kMost> last;
   };
-  void note(uint32_t record, const std::shared_ptr<const Clock>& knew) {
+  void note(uint32_t record, const std::shared_ptr<const Known>& knew) {
     if (knew_.size() >= kMostRecords) {
       decltype(knew_) kept;
       each([&](uint64_t, const AccessSets::Member& by) { kept[by.record] = knew_[by.record]; });
@@ -68,9 +69,9 @@ private:
 
   uint32_t bytes_;
   std::vector<Word> words_;
-  std::unordered_map<uint32_t, std::shared_ptr<const Clock>> knew_; // by record
+  std::unordered_map<uint32_t, std::shared_ptr<const Known>> knew_; // by record
   uint32_t last_record_ = 0;
-  std::shared_ptr<const Clock> last_knew_;
+  std::shared_ptr<const Known> last_knew_;
 };
 
 } // namespace lemma::check

@@ -99,7 +99,10 @@ uint32_t Checker::number_of(ClusterState& cluster, WarpState& warp, const Record
     return cached.number;
   }
   Records& records = global ? global_records_ : cluster.records;
-  cached = {record, global, records.add(global ? cluster.global_cursor : cluster.cursor, record), 1};
+  cached = {record, global, 0, 1};
+  if (global)
+    cached.record.time = versions_.load(std::memory_order_relaxed);
+  cached.number = records.add(global ? cluster.global_cursor : cluster.cursor, cached.record);
   return cached.number;
 }
 
@@ -336,7 +339,7 @@ bool Checker::may_be_kept(const WarpState& warp, const vgpu::WarpAccess& access,
 LaneMask Checker::keep_updates(ClusterState& cluster, WarpState& warp, const vgpu::WarpAccess& access,
                                const Told& told) {
   Shadow& shadow = shadow_of(cluster, access.access);
-  const std::shared_ptr<const Clock>& before = knew(warp, access.access.lanes);
+  const std::shared_ptr<const Known>& before = knew(warp, access.access.lanes);
   LaneMask rest = access.pieces;
   const auto keep = [&](LaneMask lanes, int first) {
     const uint64_t offset = access.offset(first);
@@ -532,7 +535,7 @@ uint64_t Checker::repeat_where_empty(const Visit& visit, Cell* cells, uint64_t c
 uint64_t Checker::repeat(Visit& visit, const Cell& before, Cell* cells, uint64_t count) {
   const Cell after = cells[0];
   const bool replaces = Checker::replaces(visit);
-  if (!replaces && before.since != after.since && visit.accessor.warp.knowledge.groups().size() != 1)
+  if (!replaces && before.since != after.since && !visit.accessor.warp.knowledge.all_know_the_same())
     return 1;
   const auto has_passed = [&](const Cell& cell) {
     return cell.write == 0 || Records::record_of(cell.write) == visit.passed_write;
@@ -570,7 +573,8 @@ void Checker::visit_cell(Visit& visit, Cell& cell, uint64_t offset) {
     const uint32_t position = visit.shadow->position(offset);
     if (asks && (cell.since & Cell::kSet))
       check_set(visit, cell, offset, position);
-    else if (asks && cell.since && (visit.writes || records_of(visit)[Records::record_of(cell.since)].writes))
+    else if (asks && cell.since && !is_strong_with(visit, cell.since) &&
+             (visit.writes || records_of(visit)[Records::record_of(cell.since)].writes))
       check_earlier(visit, cell, offset, member_of(cell.since).at(position));
     if (!replaces)
       return add_access(visit, cell, offset, position);
@@ -602,6 +606,12 @@ void Checker::check_earlier(Visit& visit, const Cell& cell, uint64_t offset,
   }
 }
 
+// Both are strong, between any two threads of a GPU.
+bool Checker::is_strong_with(const Visit& visit, Records::Id earlier) const {
+  const uint16_t bytes = AccessSets::strong_bytes(visit.accessor.record);
+  return bytes != 0 && AccessSets::strong_bytes(records_of(visit)[Records::record_of(earlier)]) == bytes;
+}
+
 // Reads do not conflict with reads.
 void Checker::check_set(Visit& visit, const Cell& cell, uint64_t offset, uint32_t position) {
   const AccessSets::Set& set = sets_of(visit)[cell.since & ~Cell::kSet];
@@ -622,6 +632,8 @@ bool Checker::stands_for(const Visit& visit, const AccessSets::Member& earlier) 
     return record.agent == visit.accessor.record.agent && earlier.lanes == visit.lanes;
   if (visit.accessor.follows_all(record))
     return true;
+  if (!visit.accessor.warp.knowledge.is_settled() && !visit.accessor.collective)
+    return visit.accessor.follows(record, earlier.lanes, visit.lanes);
   for (LaneMask lanes = earlier.lanes; lanes != 0; lanes &= lanes - 1)
     if (visit.accessor.unordered(record, std::countr_zero(lanes), visit.lanes) >= 0)
       return false;
@@ -641,7 +653,7 @@ void Checker::release(Visit& visit, uint32_t since) {
 bool Checker::repeats(Visit& visit, const Cell& cell, uint64_t offset, LaneMask lanes) {
   const uint64_t page = offset / Page::kBytes;
   const bool same = page == visit.last_page && cell.since == visit.last_read && lanes == visit.last_lanes &&
-                    (visit.lanes == visit.last_own || visit.accessor.warp.knowledge.groups().size() == 1);
+                    (visit.lanes == visit.last_own || visit.accessor.warp.knowledge.all_know_the_same());
   visit.last_page = page;
   visit.last_lanes = lanes;
   visit.last_own = visit.lanes;

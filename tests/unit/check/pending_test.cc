@@ -30,7 +30,8 @@ struct Row {
     return pending.add_read(access, record, access.lie);
   }
   bool updates(Pending& pending, uint32_t record = 1) const {
-    return pending.add_update(access, record, access.lie, [] { return std::make_shared<const Clock>(); });
+    return pending.add_update(access, record, access.lie,
+                              [] { return std::make_shared<const Known>(Clock()); });
   }
 };
 constexpr auto kRead = vgpu::AccessKind::copy, kWrite = vgpu::AccessKind::write,

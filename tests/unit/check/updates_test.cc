@@ -17,7 +17,7 @@ std::vector<std::pair<uint64_t, uint32_t>> records_in(const Updates& updates) {
 
 TEST(Updates, AreTheLastOfEachWordInTheirOrder) {
   Updates updates(4, 1024);
-  const auto knew = std::make_shared<const Clock>();
+  const auto knew = std::make_shared<const Known>(Clock());
   for (uint32_t record = 1; record <= Updates::kMost + 3; ++record)
     updates.add(8, {record, 1}, knew);
   updates.add(1020, {1, 2}, knew);
@@ -30,7 +30,7 @@ TEST(Updates, AreTheLastOfEachWordInTheirOrder) {
 
 TEST(Updates, OfOneRecordAreOne) {
   Updates updates(8, 1024);
-  const auto knew = std::make_shared<const Clock>(), later = std::make_shared<const Clock>();
+  const auto knew = std::make_shared<const Known>(Clock()), later = std::make_shared<const Known>(Clock());
   updates.add(16, {5, 1}, knew);
   updates.add(16, {5, 4}, later);
   updates.each([&](uint64_t at, const AccessSets::Member& by) {
