@@ -7,6 +7,7 @@
 
 #include "check/access_sets.h"
 #include "check/record.h"
+#include "check/spin.h"
 #include "check/updates.h"
 
 #include <algorithm>
@@ -194,8 +195,7 @@ private:
     if (!shared_by_threads)
       page.forget_before(time_);
     else
-      while (page.busy.test_and_set(std::memory_order_acquire)) {
-      }
+      acquire(page.busy);
   }
   void unlock(Page& page) const {
     if (shared_by_threads)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check/checker.h"
+#include "check/spin.h"
 
 #include <atomic>
 #include <functional>
@@ -13,10 +14,7 @@ inline constexpr size_t kShards = 64;
 struct Checker::Shard {
   // For a few dozen instructions at a time.
   struct Lock {
-    void lock() {
-      while (flag.test_and_set(std::memory_order_acquire)) {
-      }
-    }
+    void lock() { acquire(flag); }
     void unlock() { flag.clear(std::memory_order_release); }
     std::atomic_flag flag;
   } mutex;
