@@ -226,30 +226,29 @@ bool Repairs::contradicts(const std::vector<Remedy>& remedies) {
     return remedy.kind == Remedy::Kind::release && remedy.at.instruction && remedy.from.instruction &&
            remedy.at.code == remedy.from.code && places(*remedy.at.code->function).is_known() &&
            places(*remedy.at.code->function)
-               .dominates(remedy.at.instruction->source, remedy.from.instruction->source);
+               .dominates(remedy.at.instruction.index, remedy.from.instruction.index);
   });
 }
 
 bool Repairs::add(const Remedy& remedy, std::vector<FindingRepair>& to) {
-  if (!remedy.at.instruction || remedy.at.instruction->source == ptx::kNone)
+  if (!remedy.at.instruction.is_of_text())
     return false;
   if (!places(*remedy.at.code->function).is_known())
     return false;
-  const bool has_from = remedy.from.instruction && remedy.from.instruction->source != ptx::kNone &&
-                        remedy.from.code == remedy.at.code;
+  const bool has_from = remedy.from.instruction.is_of_text() && remedy.from.code == remedy.at.code;
   switch (remedy.kind) {
   case Remedy::Kind::before:
-    to.push_back(insertion(*remedy.at.code, Point{remedy.at.instruction->source, false}, remedy.text));
+    to.push_back(insertion(*remedy.at.code, Point{remedy.at.instruction.index, false}, remedy.text));
     return true;
   case Remedy::Kind::behind:
-    to.push_back(insertion(*remedy.at.code, Point{remedy.at.instruction->source, true}, remedy.text));
+    to.push_back(insertion(*remedy.at.code, Point{remedy.at.instruction.index, true}, remedy.text));
     return true;
   case Remedy::Kind::order:
-    to.push_back(with_opcode(*remedy.at.code, remedy.at.instruction->source, remedy.text));
+    to.push_back(with_opcode(*remedy.at.code, remedy.at.instruction.index, remedy.text));
     return true;
   case Remedy::Kind::first: {
     const auto point =
-        places(*remedy.at.code->function).between(0, remedy.at.instruction->source, remedy.together);
+        places(*remedy.at.code->function).between(0, remedy.at.instruction.index, remedy.together);
     if (point)
       to.push_back(insertion(*remedy.at.code, *point, remedy.text));
     return point.has_value();
@@ -257,13 +256,13 @@ bool Repairs::add(const Remedy& remedy, std::vector<FindingRepair>& to) {
   case Remedy::Kind::leave: {
     const bool is_last =
         has_from && !is_waited_for(*remedy.at.code->function, places(*remedy.at.code->function),
-                                   remedy.from.instruction->source);
+                                   remedy.from.instruction.index);
     const Spot& spot = is_last ? remedy.from : remedy.at;
-    to.push_back(insertion(*spot.code, Point{spot.instruction->source, is_last}, kClusterWait));
+    to.push_back(insertion(*spot.code, Point{spot.instruction.index, is_last}, kClusterWait));
     return true;
   }
   case Remedy::Kind::meet:
-    return has_from && add_meeting(remedy, remedy.from.instruction->source, to);
+    return has_from && add_meeting(remedy, remedy.from.instruction.index, to);
   case Remedy::Kind::wait:
   case Remedy::Kind::handed:
     return has_from && add_wait(remedy, to);
@@ -282,7 +281,7 @@ bool Repairs::add(const Remedy& remedy, std::vector<FindingRepair>& to) {
 bool Repairs::add_meeting(const Remedy& remedy, uint32_t from, std::vector<FindingRepair>& to) {
   const ptx::Function& function = *remedy.at.code->function;
   const MeetingPlaces& all = places(function);
-  const uint32_t first = remedy.from.instruction->source, second = remedy.at.instruction->source;
+  const uint32_t first = remedy.from.instruction.index, second = remedy.at.instruction.index;
   const std::string& text = remedy.then.empty() ? remedy.text : remedy.then;
   const MeetingPlaces::Stops stops = [&](uint32_t i) {
     return is_barrier(function.instructions[i], remedy.together);
@@ -310,7 +309,7 @@ bool Repairs::add_meeting(const Remedy& remedy, uint32_t from, std::vector<Findi
 bool Repairs::add_wait(const Remedy& remedy, std::vector<FindingRepair>& to) {
   const ptx::Function& function = *remedy.at.code->function;
   const MeetingPlaces& all = places(function);
-  const uint32_t issue = remedy.from.instruction->source, access = remedy.at.instruction->source;
+  const uint32_t issue = remedy.from.instruction.index, access = remedy.at.instruction.index;
   const auto waits = [&](uint32_t i) { return is_wait(function.instructions[i]); };
   const auto meets = [&](uint32_t i) { return is_barrier(function.instructions[i], remedy.together); };
   const auto between = [&](auto&& is_wanted, bool behind) -> std::optional<uint32_t> {
@@ -348,11 +347,11 @@ bool Repairs::add_order(const Remedy& remedy, std::vector<FindingRepair>& to) {
   const ptx::Function& function = *remedy.at.code->function;
   const auto fences = [&](uint32_t i) { return is_fence(function.instructions[i]); };
   if (!releases && remedy.from.code == remedy.at.code && remedy.from.instruction &&
-      !places(function).reaches(remedy.at.instruction->source, remedy.from.instruction->source, fences))
+      !places(function).reaches(remedy.at.instruction.index, remedy.from.instruction.index, fences))
     return true;
   const auto same = std::find_if(to.begin(), to.end(), [&](const FindingRepair& repair) {
     return repair.where == FindingRepair::Where::instead &&
-           repair.place.ptx_line == vgpu::place_of(*remedy.at.code, *remedy.at.instruction).ptx_line;
+           repair.place.ptx_line == vgpu::place_of(*remedy.at.code, remedy.at.instruction).ptx_line;
   });
   if (same != to.end()) { // one instruction of both threads
     same->edit.text = with_order(remedy.at, "acq_rel", "");
@@ -360,7 +359,7 @@ bool Repairs::add_order(const Remedy& remedy, std::vector<FindingRepair>& to) {
   }
   const bool other = order.semantics == (releases ? Semantics::acquire : Semantics::release);
   const std::string_view scope = order.semantics == Semantics::volatile_ ? "gpu" : "";
-  to.push_back(with_opcode(*remedy.at.code, remedy.at.instruction->source,
+  to.push_back(with_opcode(*remedy.at.code, remedy.at.instruction.index,
                            with_order(remedy.at,
                                       other      ? "acq_rel"
                                       : releases ? "release"
@@ -373,7 +372,7 @@ bool Repairs::add_scope(const Remedy& remedy, std::vector<FindingRepair>& to) {
   const ptx::Function& function = *remedy.at.code->function;
   const MeetingPlaces& all = places(function);
   const bool releases = remedy.kind == Remedy::Kind::widen_release;
-  const uint32_t at = remedy.at.instruction->source, access = remedy.from.instruction->source;
+  const uint32_t at = remedy.at.instruction.index, access = remedy.from.instruction.index;
   const uint32_t first = releases ? access : at, second = releases ? at : access;
   const auto is_narrow = [&](const ptx::Instruction& instruction) {
     const std::string_view has = vgpu::to_string(vgpu::order_of(instruction).scope);
@@ -383,9 +382,8 @@ bool Repairs::add_scope(const Remedy& remedy, std::vector<FindingRepair>& to) {
     return rank(has) < rank(remedy.text);
   };
   const auto widen = [&](uint32_t i, std::string_view semantics) {
-    vgpu::DecodedInst in;
-    in.source = i;
-    to.push_back(with_opcode(*remedy.at.code, i, with_order({remedy.at.code, &in}, semantics, remedy.text)));
+    const Spot spot{remedy.at.code, {remedy.at.code->number, i}};
+    to.push_back(with_opcode(*remedy.at.code, i, with_order(spot, semantics, remedy.text)));
   };
   if (is_narrow(remedy.at.ptx()))
     widen(at, remedy.at.ptx().opcode == Opcode::atom || remedy.at.ptx().opcode == Opcode::red

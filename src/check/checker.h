@@ -207,11 +207,10 @@ private:
   static Progress progress_of(const ClusterState& cluster, const Record& operation, int lane);
   Roles roles(const ClusterState& cluster) const;
   using Key = DefectKey;
-  static Key defect_key(const std::string& id, bool is_note, const vgpu::DecodedInst& one,
-                        const vgpu::DecodedInst& other);
+  static Key defect_key(const std::string& id, bool is_note, vgpu::InstId one, vgpu::InstId other);
   // Counts the finding, and keeps the first of those between threads that are the farthest from each other.
   void report(const Key& key, uint8_t width, Finding finding, Advice advice);
-  void report(Finding finding, Advice advice, const vgpu::DecodedInst& one, const vgpu::DecodedInst& other);
+  void report(Finding finding, Advice advice, vgpu::InstId one, vgpu::InstId other);
   // Counts it, if one between threads as far from each other is kept.
   bool is_reported(const Key& key, uint8_t width);
   WgmmaRegisters::Report reports_registers();
@@ -221,7 +220,7 @@ private:
              const std::function<Finding()>& finding, const Advice& advice);
   LaneMask racing_lanes(const Visit& visit, Records::Id earlier) const;
   bool follows_earlier(const Visit& visit, Records::Id earlier, uint32_t race);
-  static const Fate& fate_in(ClusterState& cluster, const vgpu::Warp& warp, const vgpu::DecodedInst& load,
+  static const Fate& fate_in(ClusterState& cluster, const vgpu::Warp& warp, vgpu::InstId load,
                              const Whereabouts& where, bool every, uint64_t instructions);
   RacingValues::Report uses_racing(ClusterState& cluster);
   void tell_unused(ClusterState& cluster);

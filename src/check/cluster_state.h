@@ -31,8 +31,8 @@ struct CachedRecord {
   uint32_t number = 0; // 0: there was no room
   uint32_t times = 0;  // that it was executed so
   // That of the same accesses, perhaps of another epoch.
-  bool is_like(const vgpu::DecodedInst& instruction, uint32_t agent, bool writes, bool of_global) const {
-    return record.instruction == &instruction && record.agent == agent && record.writes == writes &&
+  bool is_like(vgpu::InstId instruction, uint32_t agent, bool writes, bool of_global) const {
+    return record.instruction == instruction && record.agent == agent && record.writes == writes &&
            global == of_global;
   }
 };
@@ -56,10 +56,8 @@ struct WarpState {
   Dim3 cta{};                            // its CTA's id
   Statement cluster_arrival;             // the last barrier.cluster.arrive
   uint32_t started = 0;                  // CTAs of the cluster, by rank, that are known to have
-  std::array<CachedRecord, 32> cached{}; // by pc
-  CachedRecord& cached_for(const vgpu::DecodedInst& in) {
-    return cached[reinterpret_cast<uintptr_t>(&in) / sizeof in % cached.size()];
-  }
+  std::array<CachedRecord, 32> cached{}; // by instruction
+  CachedRecord& cached_for(vgpu::InstId in) { return cached[in.index % cached.size()]; }
   // Strong reads whose values are being taken: the places.
   struct Read {
     LaneMask lanes = 0;
@@ -215,7 +213,7 @@ struct ExitState {
 };
 
 // One defect is one finding: an id and two instructions. Which of them comes first is up to the schedule.
-using DefectKey = std::tuple<std::string, const vgpu::DecodedInst*, const vgpu::DecodedInst*>;
+using DefectKey = std::tuple<std::string, vgpu::InstId, vgpu::InstId>;
 
 // Two accesses that race, as long as nobody has used what the load of the two has got.
 struct HeldRace {
@@ -289,7 +287,7 @@ struct ClusterState {
     uint64_t instructions = 0;
     Fate fate;
   };
-  std::map<std::pair<const vgpu::Warp*, const vgpu::DecodedInst*>, KnownFate> fates;
+  std::map<std::pair<const vgpu::Warp*, vgpu::InstId>, KnownFate> fates;
   SyncLocations locations; // in shared memory
   // What threads of other CTAs last did to a CTA's shared memory: records, by rank and agent, and lane.
   std::map<std::pair<uint32_t, uint32_t>, std::array<uint32_t, kWarpSize>> remote;
@@ -324,7 +322,7 @@ struct ClusterState {
       of.heard[of.next++ % Hearsay::kMost] = heard;
   }
   // Descriptors of wgmma that were looked at, by instruction.
-  std::set<std::pair<const vgpu::DecodedInst*, uint64_t>> matrices;
+  std::set<std::pair<vgpu::InstId, uint64_t>> matrices;
   // cp.async.mbarrier.arrive in flight, by AsyncOperation::number: the copies that it waits for.
   struct CopiesArrive {
     uint32_t agent = 0;

@@ -33,10 +33,10 @@ std::string deed(const Record& record) {
   if (record.asynchronous)
     return fmt::format("{} {}{}", to_string(record.kind), record.writes ? "writes" : "reads",
                        record.proxy == Proxy::async ? ", in the async proxy" : "");
-  const std::string order =
-      record.is_strong() && !record.mbarrier
-          ? fmt::format(" ({}.{})", to_string(record.order.semantics), to_string(record.order.scope))
-          : "";
+  const std::string order = record.is_strong() && !record.mbarrier
+                                ? fmt::format(" ({}.{})", vgpu::to_string(record.order.semantics),
+                                              vgpu::to_string(record.order.scope))
+                                : "";
   return fmt::format("{} {} bytes{}",
                      record.atomic   ? "updates"
                      : record.writes ? "writes"
@@ -579,7 +579,7 @@ CheckedAccess Checker::describe_later(const Visit& visit, int lane) const {
   else if (is_written(visit.place, visit.bytes))
     value = bytes_of(visit.place, visit.bytes);
   if (!value.empty())
-    access.value = value_text(value, *record.code, *record.instruction);
+    access.value = value_text(value, *record.code, record.instruction);
   return access;
 }
 
@@ -601,7 +601,7 @@ CheckedAccess Checker::describe_earlier(const Visit& visit, const Cell& cell, ui
   if (Records::record_of(id) == visit.number) // perhaps of this execution
     if (const std::optional<int> piece = earlier_piece(visit, offset)) {
       if (const std::vector<std::byte> value = written_value(*visit.x, *visit.access, *piece); !value.empty())
-        access.value = value_text(value, *record.code, *record.instruction);
+        access.value = value_text(value, *record.code, record.instruction);
       return access;
     }
   // Others on this host thread have done what they have told.
@@ -611,7 +611,7 @@ CheckedAccess Checker::describe_earlier(const Visit& visit, const Cell& cell, ui
                            : !record.writes && !writes_since(visit, cell) &&
                                  (!cell.write || !records[Records::record_of(cell.write)].asynchronous);
   if (is_done && is_last && visit.shadow->granule(offset) == record.bytes && is_written(place, record.bytes))
-    access.value = value_text(bytes_of(place, record.bytes), *record.code, *record.instruction);
+    access.value = value_text(bytes_of(place, record.bytes), *record.code, record.instruction);
   return access;
 }
 
@@ -648,7 +648,7 @@ void Checker::conflict(Visit& visit, const Cell& cell, uint64_t offset, Records:
   const bool same = later.writes && earlier.writes && writes_the_same(visit, offset, earlier);
   const Verdict kind = judge(visit, earlier, earlier_lane, lane, false);
   const uint8_t width = width_between(earlier, later);
-  const Key key = defect_key(kind.id, kind.is_note || same, *earlier.instruction, *later.instruction);
+  const Key key = defect_key(kind.id, kind.is_note || same, earlier.instruction, later.instruction);
   if (is_reported(key, width)) // most are
     return;
   Verdict verdict = judge(visit, earlier, earlier_lane, lane, true);
@@ -674,9 +674,8 @@ void Checker::conflict(Visit& visit, const Cell& cell, uint64_t offset, Records:
     report(key, width, finding(), verdict.fix);
 }
 
-Checker::Key Checker::defect_key(const std::string& id, bool is_note, const vgpu::DecodedInst& one,
-                                 const vgpu::DecodedInst& other) {
-  return {id + (is_note ? " (note)" : ""), std::min(&one, &other), std::max(&one, &other)};
+Checker::Key Checker::defect_key(const std::string& id, bool is_note, vgpu::InstId one, vgpu::InstId other) {
+  return {id + (is_note ? " (note)" : ""), std::min(one, other), std::max(one, other)};
 }
 
 bool Checker::is_reported(const Key& key, uint8_t width) {
@@ -700,8 +699,7 @@ void Checker::report(const Key& key, uint8_t width, Finding finding, Advice advi
     ++kept.finding.count;
 }
 
-void Checker::report(Finding finding, Advice advice, const vgpu::DecodedInst& one,
-                     const vgpu::DecodedInst& other) {
+void Checker::report(Finding finding, Advice advice, vgpu::InstId one, vgpu::InstId other) {
   const Key key = defect_key(finding.id, finding.is_note, one, other);
   report(key, 0, std::move(finding), std::move(advice));
 }

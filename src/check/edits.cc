@@ -44,9 +44,7 @@ SourceRange opcode_range(const Spot& spot) {
 }
 
 Place place_of(const vgpu::Code& code, uint32_t instruction) {
-  vgpu::DecodedInst in; // the place of one follows from its source alone
-  in.source = instruction;
-  return vgpu::place_of(code, in);
+  return vgpu::place_of(code, vgpu::InstId{code.number, instruction});
 }
 
 } // namespace

@@ -140,7 +140,7 @@ void Footprint::finish() {
     for (const auto& [number, page] : shards_[s].pages)
       for (const Statement& who : page.first)
         if (who.instruction && !places_.contains(who.instruction))
-          places_.emplace(who.instruction, vgpu::place_of(*who.code, *who.instruction));
+          places_.emplace(who.instruction, vgpu::place_of(*who.code, who.instruction));
 }
 
 std::optional<Meeting> first_meeting(const Footprint& a, const Footprint& b) {

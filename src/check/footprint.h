@@ -63,7 +63,7 @@ private:
   std::unique_ptr<Shard[]> shards_;
   std::atomic<bool> waited_for_grids_{false};
   std::atomic<bool> may_talk_to_host_{false};
-  std::unordered_map<const vgpu::DecodedInst*, Place> places_;
+  std::unordered_map<vgpu::InstId, Place, vgpu::InstIdHash> places_;
 };
 
 // Bytes that both use, at least one writing, and not both strongly.

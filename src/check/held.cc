@@ -19,23 +19,19 @@ namespace {
 bool is_load(const Record& record) {
   if (record.writes || record.asynchronous || record.mbarrier || record.initializes || record.is_strong())
     return false;
-  const Opcode opcode = record.code->opcode_of(*record.instruction);
+  const Opcode opcode = record.code->opcode_of(record.instruction);
   return opcode == Opcode::ld || opcode == Opcode::ldmatrix || opcode == Opcode::wmma_load;
 }
 
 // Whose uses count. A warp reads shared memory together, a tile that one barrier was to protect: that of any
 // lane. So it is of a matrix, of which each lane has a part.
 LaneMask lanes_given(const Record& load, LaneMask lanes, bool is_shared) {
-  const bool alone = load.code->opcode_of(*load.instruction) == Opcode::ld && !is_shared;
+  const bool alone = load.code->opcode_of(load.instruction) == Opcode::ld && !is_shared;
   return alone ? lanes : vgpu::kAllLanes;
 }
 
 bool is_race(const std::string& id) {
   return id.starts_with("race.") || id == "async.unwaited";
-}
-
-uint32_t pc_of(const vgpu::Code& code, const vgpu::DecodedInst& in) {
-  return static_cast<uint32_t>(&in - code.insts.data());
 }
 
 // Of a warp, its activation of the kernel.
@@ -63,10 +59,10 @@ bool Checker::holds(const Visit& visit, Records::Id earlier_id, const Key& key, 
                     const std::function<Finding()>& finding, const Advice& advice) {
   const Record& later = visit.accessor.record;
   const Record& earlier = records_of(visit)[Records::record_of(earlier_id)];
-  const bool loads_now = is_load(later) && visit.x && later.instruction == &visit.x->code->insts[visit.x->pc];
+  const bool loads_now = is_load(later) && visit.x && later.instruction == visit.x->code->id_at(visit.x->pc);
   const Record& load = loads_now ? later : earlier;
   if (!is_race(std::get<0>(key)) || !is_load(load) ||
-      !results_[function_of(*load.code)]->taken(*load.instruction))
+      !results_[function_of(*load.code)]->taken(load.instruction))
     return false;
   ClusterState& cluster = visit.cluster;
   const auto [known, is_new] = cluster.held_at.try_emplace(key, static_cast<uint32_t>(cluster.held.size()));
@@ -100,7 +96,7 @@ bool Checker::follows_earlier(const Visit& visit, Records::Id earlier_id, uint32
   const bool runs = &state == &visit.accessor.warp;
   if (runs && !visit.x)
     return false;
-  const CachedRecord& last = state.cached_for(*load.instruction);
+  const CachedRecord& last = state.cached_for(load.instruction);
   const bool is_last = last.record.instruction == load.instruction && last.times == 1 &&
                        last.number == Records::record_of(earlier_id);
   const LaneMask given =
@@ -115,7 +111,7 @@ bool Checker::follows_earlier(const Visit& visit, Records::Id earlier_id, uint32
       return true;
     if (!where.registers)
       return false;
-    const Fate& fate = fate_in(cluster, warp, *load.instruction, where, !is_last, instructions);
+    const Fate& fate = fate_in(cluster, warp, load.instruction, where, !is_last, instructions);
     if ((fate.used & given) != 0)
       return false;
     found |= where.lanes & given;
@@ -149,15 +145,15 @@ bool Checker::follows_earlier(const Visit& visit, Records::Id earlier_id, uint32
   return true;
 }
 
-const Fate& Checker::fate_in(ClusterState& cluster, const vgpu::Warp& warp, const vgpu::DecodedInst& load,
+const Fate& Checker::fate_in(ClusterState& cluster, const vgpu::Warp& warp, vgpu::InstId load,
                              const Whereabouts& where, bool every, uint64_t instructions) {
-  ClusterState::KnownFate& known = cluster.fates[{&warp, &load}];
+  ClusterState::KnownFate& known = cluster.fates[{&warp, load}];
   const Whereabouts& was = known.where;
   if (was.code != where.code || was.pc != where.pc || was.lanes != where.lanes ||
       was.executes != where.executes || was.active != where.active || known.every != every ||
       known.instructions != instructions)
     known = {where, every, instructions,
-             fate_of(pc_of(*where.code, load), where, every, cluster.private_regions)};
+             fate_of(where.code->pc_of(load), where, every, cluster.private_regions)};
   return known.fate;
 }
 

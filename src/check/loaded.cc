@@ -450,7 +450,7 @@ void RacingValues::use(const std::vector<Made>& values, const Report& report) {
 
 void RacingValues::begin(const vgpu::Exec& x, PrivateRegions& regions, const Report& report) {
   const DecodedInst& in = x.code->insts[x.pc];
-  now_ = &in;
+  now_ = x.code->id_of(in);
   made_.clear();
   loaded_.clear();
   if (empty())
@@ -492,7 +492,7 @@ void RacingValues::begin(const vgpu::Exec& x, PrivateRegions& regions, const Rep
 }
 
 void RacingValues::shuffle(const vgpu::Exec& x, const int* sources) {
-  const uint32_t offset = x.src_slot(*now_, 0).offset;
+  const uint32_t offset = x.src_slot(x.code->at(now_), 0).offset;
   for (const Value& value : values_) {
     if (value.registers != x.bases[0] || value.in.offset != offset)
       continue;
@@ -503,6 +503,7 @@ void RacingValues::shuffle(const vgpu::Exec& x, const int* sources) {
 }
 
 void RacingValues::end(const vgpu::Exec& x, const DecodedInst& in) {
+  const vgpu::InstId id = x.code->id_of(in);
   if (!empty() || !made_.empty())
     each_destination(*x.code, in, [&](uint32_t offset) {
       for (Value& value : values_)
@@ -512,14 +513,14 @@ void RacingValues::end(const vgpu::Exec& x, const DecodedInst& in) {
         for (const Made& each : made)
           hold(each.race, x.bases[0], {offset, each.lanes});
       };
-      if (now_ == &in)
+      if (now_ == id)
         give(made_);
       give(loaded_);
     });
   std::erase_if(values_, [](const Value& value) { return value.in.lanes == 0; });
   made_.clear();
   loaded_.clear();
-  now_ = nullptr;
+  now_ = {};
 }
 
 } // namespace lemma::check

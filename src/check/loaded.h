@@ -114,7 +114,7 @@ private:
   std::vector<Value> values_;
   std::vector<Branched> branched_;
   std::vector<Made> loaded_; // by the instruction that is being executed
-  const vgpu::DecodedInst* now_ = nullptr;
+  vgpu::InstId now_ = {};
   std::vector<Made> made_; // what it computes
 };
 

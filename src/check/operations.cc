@@ -36,8 +36,8 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
   WarpState& warp = cluster.warp(x);
   const int lane = operation.issuer.lane;
   Record record{.code = x.code,
-                .instruction = operation.issuer.instruction,
                 .cluster = cluster.id,
+                .instruction = operation.issuer.instruction,
                 .cta_rank = x.cta->rank,
                 .warp = static_cast<uint16_t>(x.warp->index),
                 .proxy = operation.proxy,
@@ -283,7 +283,7 @@ void Checker::touches_wgmma_registers(const vgpu::Exec& x) {
 }
 
 WgmmaRegisters::Report Checker::reports_registers() {
-  return [this](Finding finding, Advice advice, const vgpu::DecodedInst& kept_under) {
+  return [this](Finding finding, Advice advice, vgpu::InstId kept_under) {
     report(std::move(finding), std::move(advice), kept_under, kept_under);
   };
 }

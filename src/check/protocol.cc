@@ -35,13 +35,13 @@ void Checker::misuse(Misuse found) {
                   .earlier = {},
                   .fix = {}};
   finding.access.address = found.address;
-  const vgpu::DecodedInst* first = found.who.instruction;
+  vgpu::InstId first = found.who.instruction;
   if (found.before.instruction) {
     finding.earlier = described(found.before, std::move(found.what_before));
     finding.earlier->address = found.address;
     first = found.before.instruction;
   }
-  Key key = defect_key(finding.id, finding.is_note, *first, *found.who.instruction);
+  Key key = defect_key(finding.id, finding.is_note, first, found.who.instruction);
   std::get<0>(key) += found.kind;
   report(key, 0, std::move(finding), std::move(found.fix));
 }
@@ -94,7 +94,7 @@ void Checker::arrives_at_barrier(ClusterState& cluster, const vgpu::Exec& x,
 void Checker::meets_at_barrier(const vgpu::Cta& cta, uint32_t id, const Gathering& barrier) {
   for (const BarrierArrival& arrival : barrier.arrivals) {
     const Statement& here = arrival.who;
-    const ptx::Instruction& instruction = here.code->function->instructions[here.instruction->source];
+    const ptx::Instruction& instruction = here.code->function->instructions[here.instruction.index];
     if (instruction.opcode != Opcode::bar && !instruction.has(isa::Qual::aligned))
       continue;
     LaneMask together = 0;
@@ -143,7 +143,7 @@ static Remedy invalidation(const Statement& init) {
 void Checker::initializes(ClusterState& cluster, const vgpu::Exec& x, const vgpu::SharedPlace& at, int lane) {
   MbarrierState& mbarrier = cluster.mbarrier(at);
   const Statement here = Statement::at(x, LaneMask{1} << lane);
-  const bool begins = x.code->opcode_of(*here.instruction) == Opcode::mbarrier_init;
+  const bool begins = x.code->opcode_of(here.instruction) == Opcode::mbarrier_init;
   if (begins && mbarrier.alive)
     misuse(
         {.id = "mbarrier.init",
@@ -400,7 +400,7 @@ void Checker::stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& acc
   const bool local = what.space == isa::StateSpace::local;
   if (!local && what.cta != x.cta)
     return;
-  const Provenance::Range* range = provenances_[function_of(*x.code)]->of(*what.instruction);
+  const Provenance::Range* range = provenances_[function_of(*x.code)]->of(x.code->id_of(*what.instruction));
   if (!range || (range->variable->space == isa::StateSpace::local) != local)
     return;
   const uint64_t base = local ? x.warp->splits[x.split].stack.back().local_base : 0;

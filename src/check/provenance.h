@@ -28,8 +28,8 @@ public:
   };
   Provenance(const vgpu::Program& program, const vgpu::Code& code);
   // Of the address that the instruction accesses; null: not known.
-  const Range* of(const vgpu::DecodedInst& in) const {
-    const uint32_t range = by_instruction_[in.source];
+  const Range* of(vgpu::InstId in) const {
+    const uint32_t range = by_instruction_[in.index];
     return range ? &ranges_[range] : nullptr;
   }
 

@@ -20,8 +20,8 @@ namespace lemma::check {
 // Who accessed, how, when. What differs among the lanes of one instruction is not here.
 struct Record {
   const vgpu::Code* code = nullptr;
-  const vgpu::DecodedInst* instruction = nullptr;
   uint64_t cluster = 0;
+  vgpu::InstId instruction = {};
   uint32_t agent = 0;
   Epoch epoch = 0;
   uint64_t time = 0; // of global memory: no access of that epoch was before (handover.h)

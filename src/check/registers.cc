@@ -28,8 +28,8 @@ std::string name_of(const Code& code, const Slot& slot) {
   return code.function->register_name(slot.reg);
 }
 
-CheckedAccess by_warp(const Exec& x, const DecodedInst& in, std::string what) {
-  return described({x.code, &in, x.cta->id, x.warp->index, -1}, std::move(what));
+CheckedAccess by_warp(const Exec& x, vgpu::InstId in, std::string what) {
+  return described({x.code, in, x.cta->id, x.warp->index, -1}, std::move(what));
 }
 
 constexpr const char* kFence = "wgmma.fence.sync.aligned;";
@@ -62,14 +62,14 @@ std::vector<WgmmaRegisters::Register>& WgmmaRegisters::registers_of(const Exec& 
       .registers;
 }
 
-bool WgmmaRegisters::same_shape(const Code& code, const DecodedInst& one, const DecodedInst& other) {
-  if (&one == &other)
+bool WgmmaRegisters::same_shape(const Code& code, vgpu::InstId one, vgpu::InstId other) {
+  if (one == other)
     return true;
-  if (shape_of_ != &one || shape_of_other_ != &other) {
-    shape_of_ = &one;
-    shape_of_other_ = &other;
+  if (shape_of_ != one || shape_of_other_ != other) {
+    shape_of_ = one;
+    shape_of_other_ = other;
     const auto& instructions = code.function->instructions;
-    shape_is_same_ = shape_of(instructions[one.source]) == shape_of(instructions[other.source]);
+    shape_is_same_ = shape_of(instructions[one.index]) == shape_of(instructions[other.index]);
   }
   return shape_is_same_;
 }
@@ -87,9 +87,9 @@ std::pair<Finding, Advice> WgmmaRegisters::early(const Exec& x, const GroupsOfTh
   Finding finding;
   finding.id = waited ? "wgmma.wait" : "wgmma.inflight";
   finding.memory = fmt::format("register {}", name);
-  finding.access = by_warp(x, in, fmt::format("{} {}", does, name));
+  finding.access = by_warp(x, x.code->id_of(in), fmt::format("{} {}", does, name));
   finding.earlier =
-      by_warp(x, *product.instruction, fmt::format("has {} {}", name, in_a ? "in A" : "as an accumulator"));
+      by_warp(x, product.instruction, fmt::format("has {} {}", name, in_a ? "in A" : "as an accumulator"));
   const char* what = in_a ? "a register of A" : "an accumulator";
   const std::string happens = deed == Deed::reads ? fmt::format("{} is read", what)
                               : deed == Deed::writes
@@ -129,10 +129,11 @@ bool WgmmaRegisters::check_fence(const Exec& x, const Register& reg, const Produ
           .message = fmt::format("{} was {} since the last wgmma.fence",
                                  in_a ? "a register of A" : "an accumulator", written ? "written" : "read"),
           .memory = fmt::format("register {}", name),
-          .access = by_warp(x, in, fmt::format("has {} {}", name, in_a ? "in A" : "as an accumulator")),
-          .earlier = by_warp(x, *touch.instruction, written ? "writes it" : "reads it"),
+          .access = by_warp(x, x.code->id_of(in),
+                            fmt::format("has {} {}", name, in_a ? "in A" : "as an accumulator")),
+          .earlier = by_warp(x, touch.instruction, written ? "writes it" : "reads it"),
           .fix = {}},
-         before(x, "wgmma.fence between the two", kFence), *product.first);
+         before(x, "wgmma.fence between the two", kFence), product.first);
   return !is_note;
 }
 
@@ -142,11 +143,12 @@ bool WgmmaRegisters::check_accumulator(const Exec& x, const GroupsOfThread& grou
   const Slot& slot = in.ops[position];
   if (in_flight(reg.reader, groups)) {
     auto [finding, advice] = early(x, groups, reg.reader, true, slot, Deed::accumulates);
-    report(std::move(finding), std::move(advice), *reg.reader.first);
+    report(std::move(finding), std::move(advice), reg.reader.first);
     return true;
   }
   const Product& product = reg.accumulator;
-  if (!product.instruction || (product.position == position && same_shape(*x.code, in, *product.instruction)))
+  if (!product.instruction ||
+      (product.position == position && same_shape(*x.code, x.code->id_of(in), product.instruction)))
     return false;
   const bool fenced = product.fences < fences_;
   if (in_flight(product, groups)) {
@@ -154,7 +156,7 @@ bool WgmmaRegisters::check_accumulator(const Exec& x, const GroupsOfThread& grou
     finding.is_note = fenced; // the ISA orders the accesses, and asks for a wait all the same
     finding.message +=
         product.position == position ? ", and it is of another shape" : ", and has it in another place";
-    report(std::move(finding), std::move(advice), *product.first);
+    report(std::move(finding), std::move(advice), product.first);
     return !fenced;
   }
   if (fenced)
@@ -163,18 +165,19 @@ bool WgmmaRegisters::check_accumulator(const Exec& x, const GroupsOfThread& grou
   report({.id = "wgmma.fence",
           .message = "an accumulator of a product of another shape, and no wgmma.fence between",
           .memory = fmt::format("register {}", name),
-          .access = by_warp(x, in, fmt::format("has {} as an accumulator", name)),
-          .earlier = by_warp(x, *product.instruction, fmt::format("has {} as an accumulator", name)),
+          .access = by_warp(x, x.code->id_of(in), fmt::format("has {} as an accumulator", name)),
+          .earlier = by_warp(x, product.instruction, fmt::format("has {} as an accumulator", name)),
           .fix = {}},
-         before(x, "wgmma.fence between the two", kFence), in);
+         before(x, "wgmma.fence between the two", kFence), x.code->id_of(in));
   return true;
 }
 
 void WgmmaRegisters::issue(const Exec& x, const GroupsOfThread& groups, const Report& report) {
   const DecodedInst& in = current(x);
   std::vector<Register>& registers = registers_of(x);
-  Product product{.instruction = &in,
-                  .first = last_.group == groups.open && last_.first ? last_.first : &in,
+  const vgpu::InstId id = x.code->id_of(in);
+  Product product{.instruction = id,
+                  .first = last_.group == groups.open && last_.first ? last_.first : id,
                   .group = groups.open,
                   .waits = waits_,
                   .fences = fences_};
@@ -183,12 +186,12 @@ void WgmmaRegisters::issue(const Exec& x, const GroupsOfThread& groups, const Re
     report({.id = "wgmma.fence",
             .message = "the warp's first wgmma.mma_async, and no wgmma.fence before it",
             .memory = "its registers",
-            .access = by_warp(x, in, "has accumulators"),
+            .access = by_warp(x, x.code->id_of(in), "has accumulators"),
             .earlier = std::nullopt,
             .fix = {}},
-           before(x, "wgmma.fence before it, after the registers are written", kFence), in);
+           before(x, "wgmma.fence before it, after the registers are written", kFence), x.code->id_of(in));
   bool noted = false; // and one note
-  const Report once = [&](Finding finding, Advice advice, const DecodedInst& kept_under) {
+  const Report once = [&](Finding finding, Advice advice, vgpu::InstId kept_under) {
     if (!finding.is_note || !std::exchange(noted, true))
       report(std::move(finding), std::move(advice), kept_under);
   };
@@ -201,7 +204,7 @@ void WgmmaRegisters::issue(const Exec& x, const GroupsOfThread& groups, const Re
     const bool in_a = i >= in.dst_count;
     if (!told && in_a && in_flight(reg.accumulator, groups)) {
       auto [finding, advice] = early(x, groups, reg.accumulator, false, in.ops[i], Deed::reads);
-      report(std::move(finding), std::move(advice), *reg.accumulator.first);
+      report(std::move(finding), std::move(advice), reg.accumulator.first);
       told = true;
     }
     product.position = i;
@@ -232,7 +235,7 @@ void WgmmaRegisters::touch(const Exec& x, const GroupsOfThread& groups, const Re
     told = true;
     auto [finding, advice] = early(x, groups, product, in_a, in.ops[operand], deed);
     finding.is_note = moves_register;
-    report(std::move(finding), std::move(advice), *product.first);
+    report(std::move(finding), std::move(advice), product.first);
   };
   for (int i = in.dst_count; i < in.op_count; ++i) {
     const uint32_t number = x.code->wgmma_number(in.ops[i]);
@@ -242,7 +245,7 @@ void WgmmaRegisters::touch(const Exec& x, const GroupsOfThread& groups, const Re
     if (in_flight(reg.accumulator, groups))
       tell(reg.accumulator, false, i, Deed::reads);
     if (!is_move)
-      reg.read = {&in, fences_, false};
+      reg.read = {x.code->id_of(in), fences_, false};
   }
   for (int i = 0; i < in.dst_count; ++i) {
     const uint32_t number = x.code->wgmma_number(in.ops[i]);
@@ -259,7 +262,7 @@ void WgmmaRegisters::touch(const Exec& x, const GroupsOfThread& groups, const Re
     else
       reg = {.accumulator = {},
              .reader = {},
-             .written = {&in, fences_, is_move},
+             .written = {x.code->id_of(in), fences_, is_move},
              .read = {},
              .product_fences = reg.product_fences};
   }

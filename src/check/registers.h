@@ -25,7 +25,7 @@ namespace lemma::check {
 class WgmmaRegisters {
 public:
   // A finding, and the instruction that it is kept under: one of a wgmma.fence or wait that is missing.
-  using Report = std::function<void(Finding, Advice, const vgpu::DecodedInst&)>;
+  using Report = std::function<void(Finding, Advice, vgpu::InstId)>;
 
   void fence() { ++fences_; }
   void wait() { ++waits_; }
@@ -36,14 +36,14 @@ public:
 
 private:
   struct Product {
-    const vgpu::DecodedInst* instruction = nullptr; // null: there is none
-    const vgpu::DecodedInst* first = nullptr;       // of its group
+    vgpu::InstId instruction = {}; // none: there is none
+    vgpu::InstId first = {};       // of its group
     Epoch group = 0;
     uint32_t waits = 0, fences = 0; // of the warp, when it was issued
     int position = 0;               // of the register among its operands
   };
   struct Touch {
-    const vgpu::DecodedInst* instruction = nullptr;
+    vgpu::InstId instruction = {};
     uint32_t fences = 0;
     bool moves = false; // a plain mov
   };
@@ -65,7 +65,7 @@ private:
   static bool in_flight(const Product& product, const GroupsOfThread& groups) {
     return product.instruction && product.group > groups.done;
   }
-  bool same_shape(const vgpu::Code& code, const vgpu::DecodedInst& one, const vgpu::DecodedInst& other);
+  bool same_shape(const vgpu::Code& code, vgpu::InstId one, vgpu::InstId other);
   // The product in flight, and what is done to its register.
   std::pair<Finding, Advice> early(const vgpu::Exec& x, const GroupsOfThread& groups, const Product& product,
                                    bool in_a, const vgpu::Slot& slot, Deed deed) const;
@@ -79,7 +79,7 @@ private:
   uint32_t fences_ = 0, waits_ = 0;
   Product last_; // issued
   // What same_shape() was last asked.
-  const vgpu::DecodedInst *shape_of_ = nullptr, *shape_of_other_ = nullptr;
+  vgpu::InstId shape_of_ = {}, shape_of_other_ = {};
   bool shape_is_same_ = false;
 };
 

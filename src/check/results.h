@@ -13,7 +13,7 @@ namespace lemma::check {
 class Results {
 public:
   explicit Results(const vgpu::Code& code);
-  bool taken(const vgpu::DecodedInst& in) const { return taken_[in.source]; }
+  bool taken(vgpu::InstId in) const { return taken_[in.index]; }
 
 private:
   std::vector<bool> taken_; // by instruction

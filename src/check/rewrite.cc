@@ -201,7 +201,7 @@ Remedy with_operand(Spot at, size_t operand, int64_t number, bool by) {
 }
 
 Remedy with_last(Spot at, int64_t number, bool by) {
-  const size_t count = at.instruction && at.instruction->source != kNone ? at.ptx().operands.size() : 0;
+  const size_t count = at.instruction.is_of_text() ? at.ptx().operands.size() : 0;
   return with_operand(at, count ? count - 1 : 0, number, by);
 }
 
@@ -243,7 +243,7 @@ bool put_number(const vgpu::Code& code, const Number& number, int64_t value, Edi
 
 bool put_operand(const Remedy& remedy, Edits& to) {
   const vgpu::Code& code = *remedy.at.code;
-  const auto number = number_of(*code.function, remedy.at.instruction->source, remedy.operand, remedy.by_mov);
+  const auto number = number_of(*code.function, remedy.at.instruction.index, remedy.operand, remedy.by_mov);
   if (!number)
     return false;
   const int64_t value = *remedy.number + (remedy.by ? number->value : 0);
@@ -259,7 +259,7 @@ bool put_removal(const Remedy& remedy, Edits& to) {
     for (const Instruction& other : code.function->instructions)
       is_read |= reads(other, reg);
   });
-  const uint32_t index = remedy.at.instruction->source;
+  const uint32_t index = remedy.at.instruction.index;
   return !is_read && put(replacement(code, index, range_with_guard(code, index), ""), to);
 }
 
@@ -295,11 +295,11 @@ bool put_room(const Remedy& remedy, Edits& to) {
 
 // By which `warp` comes to the barrier, and all who come by these; none if `other` does, too.
 Spots of_group(const Uses& uses, const Remedy& remedy) {
-  Spots spots{remedy.at.instruction->source};
+  Spots spots{remedy.at.instruction.index};
   const auto is_of_group = [&](const std::vector<Uses::Use>& of_warp) {
     return std::any_of(of_warp.begin(), of_warp.end(), [&](const Uses::Use& use) {
       return use.object == remedy.object && use.by.code == remedy.at.code &&
-             spots.contains(use.by.instruction->source);
+             spots.contains(use.by.instruction.index);
     });
   };
   for (size_t before = 0; before != spots.size();) {
@@ -308,11 +308,11 @@ Spots of_group(const Uses& uses, const Remedy& remedy) {
       if (is_of_group(of_warp))
         for (const Uses::Use& use : of_warp)
           if (use.object == remedy.object && use.by.code == remedy.at.code)
-            spots.insert(use.by.instruction->source);
+            spots.insert(use.by.instruction.index);
   }
   const bool has_other = remedy.from.code == remedy.at.code && remedy.from.instruction &&
-                         spots.contains(remedy.from.instruction->source);
-  return has_other ? Spots{remedy.at.instruction->source} : spots;
+                         spots.contains(remedy.from.instruction.index);
+  return has_other ? Spots{remedy.at.instruction.index} : spots;
 }
 
 bool put_other_barrier(const Remedy& remedy, Edits& to) {
@@ -336,7 +336,7 @@ bool put_arrivals(const Remedy& remedy, Edits& to) {
       if (use.object == remedy.object) {
         if (use.by.code != remedy.at.code)
           return false;
-        spots.insert(use.by.instruction->source);
+        spots.insert(use.by.instruction.index);
       }
   const int64_t threads = remedy.number ? *remedy.number : remedy.uses->threads(remedy.object);
   if (threads % vgpu::kWarpSize != 0)
@@ -377,12 +377,12 @@ bool put_alternating(const Remedy& remedy, Edits& to) {
     if (use.object != remedy.object)
       return;
     is_alike &= use.by.code == remedy.at.code && is_parity_wait(use.by.ptx());
-    spots.insert(use.by.instruction->source);
+    spots.insert(use.by.instruction.index);
     if (use.by == remedy.at)
       first = use.first_parity;
   });
   each([&](const Uses::Use& use) {
-    is_alike &= use.object == remedy.object || !spots.contains(use.by.instruction->source);
+    is_alike &= use.object == remedy.object || !spots.contains(use.by.instruction.index);
   });
   if (!is_alike || !first)
     return false;
@@ -406,7 +406,7 @@ bool put_alternating(const Remedy& remedy, Edits& to) {
 // A guard divides its threads as a branch does.
 bool Repairs::add_move(const Remedy& remedy, Edits& to) {
   const vgpu::Code& code = *remedy.at.code;
-  const uint32_t index = remedy.at.instruction->source;
+  const uint32_t index = remedy.at.instruction.index;
   const SourceRange all = range_with_guard(code, index), its = range_without_guard(code, index);
   const bool behind = remedy.kind == Remedy::Kind::out_behind;
   const std::optional<Point> point = places(*code.function).outside(index, remedy.together, behind);

@@ -8,7 +8,7 @@
 namespace lemma::check {
 
 Statement Statement::at(const vgpu::Exec& x, vgpu::LaneMask lanes) {
-  return {x.code, &x.code->insts[x.pc], x.cta->id, x.warp->index,
+  return {x.code, x.code->id_at(x.pc), x.cta->id, x.warp->index,
           std::has_single_bit(lanes) ? std::countr_zero(lanes) : -1};
 }
 
@@ -17,7 +17,7 @@ Statement Statement::of(const vgpu::AsyncIssuer& issuer) {
 }
 
 CheckedAccess described(const Statement& who, std::string what) {
-  return {.place = vgpu::place_of(*who.code, *who.instruction),
+  return {.place = vgpu::place_of(*who.code, who.instruction),
           .cta = who.cta,
           .warp = who.warp,
           .lane = who.lane,

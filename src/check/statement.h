@@ -14,11 +14,11 @@ namespace lemma::check {
 // An instruction of the program.
 struct Spot {
   const vgpu::Code* code = nullptr;
-  const vgpu::DecodedInst* instruction = nullptr; // null: not known
+  vgpu::InstId instruction = {}; // none: not known
 
   // The one that the warp is at.
-  static Spot at(const vgpu::Exec& x) { return {x.code, &x.code->insts[x.pc]}; }
-  const ptx::Instruction& ptx() const { return code->function->instructions[instruction->source]; }
+  static Spot at(const vgpu::Exec& x) { return {x.code, x.code->id_at(x.pc)}; }
+  const ptx::Instruction& ptx() const { return code->function->instructions[instruction.index]; }
   friend bool operator==(const Spot&, const Spot&) = default;
 };
 // A strong write, or an arrival, and the read or wait that has seen it.
@@ -28,10 +28,10 @@ struct SyncPair {
 
 struct Statement {
   const vgpu::Code* code = nullptr;
-  const vgpu::DecodedInst* instruction = nullptr; // null: there is none
-  Dim3 cta{};                                     // its id
-  uint32_t warp = 0;                              // in the CTA
-  int lane = -1;                                  // -1: the warp as a whole
+  vgpu::InstId instruction = {}; // none: there is none
+  Dim3 cta{};                    // its id
+  uint32_t warp = 0;             // in the CTA
+  int lane = -1;                 // -1: the warp as a whole
 
   // The one that the warp is at, by these lanes.
   static Statement at(const vgpu::Exec& x, vgpu::LaneMask lanes);

@@ -193,7 +193,7 @@ void Checker::is_stuck(const vgpu::Cluster& stuck, Fault& fault) {
                   });
   for (Stuck& wait : waits) {
     const vgpu::Code& code = *wait.split->stack.back().code;
-    const Statement here{&code, &code.insts[wait.split->wait_pc], wait.cta->id, wait.warp->index,
+    const Statement here{&code, code.id_at(wait.split->wait_pc), wait.cta->id, wait.warp->index,
                          std::countr_zero(wait.split->mask)};
     std::string memory;
     Statement last;
@@ -223,7 +223,7 @@ void Checker::is_stuck(const vgpu::Cluster& stuck, Fault& fault) {
             .address = address});
     if (!std::exchange(is_named, true)) {
       fault.id = wait.wrong.id;
-      fault.place = vgpu::place_of(code, *here.instruction);
+      fault.place = vgpu::place_of(code, here.instruction);
       fault.cta = wait.cta->id;
       fault.warp = wait.warp->index;
     }

@@ -198,7 +198,7 @@ UndefinedValues::Value UndefinedValues::value_of(const Exec& x, const Slot& slot
   Value value;
   if (const auto found = values_.find({x.bases[0], slot.offset}); found != values_.end())
     value = found->second;
-  if (in_registers_ == &x.code->insts[x.pc])
+  if (in_registers_ && in_registers_ == x.code->id_at(x.pc))
     vgpu::for_lanes(missing_lanes(x, slot.reg), [&](int lane) { value.add(lane, bytes_of(slot), origin_); });
   return value;
 }
@@ -214,9 +214,9 @@ UndefinedValues::Value UndefinedValues::value_of_sources(const Exec& x, const De
 void UndefinedValues::find(const Exec& x, const DecodedInst& in, int lane, const std::string& what) {
   if (&in != &x.code->insts[x.pc]) // it moves what another has found
     return;
-  const auto same =
-      std::find_if(memory_->origins.begin(), memory_->origins.end(),
-                   [&](const UndefinedOrigin& origin) { return origin.who.instruction == &in; });
+  const vgpu::InstId id = x.code->id_of(in);
+  const auto same = std::find_if(memory_->origins.begin(), memory_->origins.end(),
+                                 [&](const UndefinedOrigin& origin) { return origin.who.instruction == id; });
   if (same == memory_->origins.end() && memory_->origins.size() >= kMostOrigins)
     return;
   origin_ = {static_cast<uint32_t>(same - memory_->origins.begin()), false};
@@ -226,7 +226,7 @@ void UndefinedValues::find(const Exec& x, const DecodedInst& in, int lane, const
   for (int i = in.dst_count; i < in.op_count; ++i)
     in_register |= in.ops[i].base == 0 && missing_lanes(x, in.ops[i].reg);
   if (in_register) {
-    in_registers_ = &in;
+    in_registers_ = id;
     return;
   }
   vgpu::for_lanes(lane < 0 ? x.active : LaneMask{1} << lane,
@@ -237,14 +237,14 @@ void UndefinedValues::find(const Exec& x, const DecodedInst& in, int lane, const
 
 void UndefinedValues::begin(const Exec& x, const Report& report) {
   const DecodedInst& in = x.code->insts[x.pc];
-  now_ = &in;
+  now_ = x.code->id_of(in);
   frame_ = x.bases[0];
   made_ = {};
   apart_.clear();
   given_.clear();
   tile_.clear();
   by_byte_ = shuffled_ = false;
-  if (values_.empty() && votes_.empty() && in_registers_ != &in)
+  if (values_.empty() && votes_.empty() && in_registers_ != now_)
     return;
   const Opcode opcode = x.code->opcode_of(in);
   const Deed deed = in.source == ptx::kNone ? Deed::computes : deed_of(x.ptx_instruction(in));
@@ -511,7 +511,8 @@ void UndefinedValues::scatter(const DecodedInst& in, const layout::TileMap& map)
 }
 
 void UndefinedValues::end(const Exec& x, const DecodedInst& in) {
-  Value made = now_ == &in ? made_ : Value{};
+  const bool is_it = now_ == x.code->id_of(in);
+  Value made = is_it ? made_ : Value{};
   if (!by_byte_)
     made.add(found_, kAllLanes);
   if (found_.lanes) // what an atomic has found and updated
@@ -532,7 +533,7 @@ void UndefinedValues::end(const Exec& x, const DecodedInst& in) {
   for (size_t i = 0; i < in.dst_count; ++i) {
     if (in.ops[i].base != 0)
       continue;
-    const Key key{now_ == &in ? frame_ : x.bases[0], in.ops[i].offset};
+    const Key key{is_it ? frame_ : x.bases[0], in.ops[i].offset};
     const auto at = values_.find(key);
     const bool apart = i < apart_.size() && apart_[i].lanes != 0;
     if (made.lanes == 0 && !apart && at == values_.end())
@@ -556,7 +557,7 @@ void UndefinedValues::end(const Exec& x, const DecodedInst& in) {
   tile_.clear();
   by_byte_ = shuffled_ = false;
   updated_ = {};
-  now_ = in_registers_ = nullptr;
+  now_ = in_registers_ = {};
 }
 
 // --- memory

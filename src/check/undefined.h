@@ -125,7 +125,7 @@ private:
   std::map<Key, Value> values_;
   std::vector<std::pair<LaneMask, std::shared_ptr<UndefinedVote>>> votes_; // that lanes wait for
   // Of the instruction that is being executed:
-  const vgpu::DecodedInst* now_ = nullptr;
+  vgpu::InstId now_ = {};
   const std::byte* frame_ = nullptr;
   Value made_;               // what each of its destinations will have
   std::vector<Value> apart_; // ... and each for itself
@@ -135,7 +135,7 @@ private:
   // It has found memory that was never written; a register, where `in_registers_` is that instruction.
   Value found_;
   UndefinedByte origin_;
-  const vgpu::DecodedInst* in_registers_ = nullptr;
+  vgpu::InstId in_registers_ = {};
   bool by_byte_ = false; // what it found is known by byte: found_ says no more
   std::vector<uint8_t> tile_;
   uint32_t tile_origin_ = 0;

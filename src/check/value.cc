@@ -53,12 +53,11 @@ std::vector<std::byte> written_value(const vgpu::Exec& x, const vgpu::WarpAccess
   return move ? value_of_matrix(x, in, *move, piece, access.piece_bytes) : std::vector<std::byte>{};
 }
 
-std::string value_text(std::span<const std::byte> bytes, const vgpu::Code& code,
-                       const vgpu::DecodedInst& in) {
+std::string value_text(std::span<const std::byte> bytes, const vgpu::Code& code, vgpu::InstId in) {
   constexpr size_t kMost = 32; // bytes that are worth reading
   if (bytes.size() > kMost)
     return "";
-  auto element = static_cast<size_t>(isa::bytes_of(code.function->instructions[in.source].type()));
+  auto element = static_cast<size_t>(isa::bytes_of(code.function->instructions[in.index].type()));
   if (element == 0 || element > 8 || bytes.size() % element != 0)
     element = bytes.size() % 4 == 0 ? 4 : 1;
   std::string text;

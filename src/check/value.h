@@ -18,6 +18,6 @@ namespace lemma::check {
 std::vector<std::byte> written_value(const vgpu::Exec& x, const vgpu::WarpAccess& access, int piece);
 
 // "0x3f800000", "{0x1, 0x2}": the elements that the instruction says.
-std::string value_text(std::span<const std::byte> bytes, const vgpu::Code& code, const vgpu::DecodedInst& in);
+std::string value_text(std::span<const std::byte> bytes, const vgpu::Code& code, vgpu::InstId in);
 
 } // namespace lemma::check

@@ -92,8 +92,8 @@ Shadow& Checker::shadow_of(ClusterState& cluster, const vgpu::MemoryPlace& place
 }
 
 uint32_t Checker::number_of(ClusterState& cluster, WarpState& warp, const Record& record, bool global) {
-  CachedRecord& cached = warp.cached_for(*record.instruction);
-  if (cached.is_like(*record.instruction, record.agent, record.writes, global) &&
+  CachedRecord& cached = warp.cached_for(record.instruction);
+  if (cached.is_like(record.instruction, record.agent, record.writes, global) &&
       cached.record.epoch == record.epoch) {
     ++cached.times;
     return cached.number;
@@ -113,8 +113,8 @@ Record Checker::record_of(const ClusterState& cluster, const WarpState& warp, co
   const vgpu::DecodedInst& in = *what.instruction;
   const Opcode opcode = x.code->opcode_of(in);
   Record record{.code = x.code,
-                .instruction = &in,
                 .cluster = cluster.id,
+                .instruction = x.code->id_of(in),
                 .agent = warp.knowledge.agent(),
                 .epoch = warp.knowledge.epoch(),
                 .cta_rank = x.cta->rank,
@@ -168,7 +168,7 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   if (waits_for_grids_ && !what.is_shared()) [[unlikely]]
     depends_on_grids(cluster, x, what.allocation, what.kind != AccessKind::write, vgpu::writes(what.kind),
                      what.lanes);
-  const vgpu::DecodedInst& in = *what.instruction;
+  const vgpu::InstId in = x.code->id_of(*what.instruction);
   const bool global = !what.is_shared(), writes = vgpu::writes(what.kind);
   const CachedRecord& cached = warp.cached_for(in);
   Record record;

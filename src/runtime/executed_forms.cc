@@ -20,7 +20,7 @@ void ExecutedForms::launch_begins(const vgpu::Launch& launch) {
 }
 
 void ExecutedForms::executes(const vgpu::Exec& x, const vgpu::DecodedInst& in) {
-  Count& count = counts_[x.worker][numbers_.of(*x.code, in)];
+  Count& count = counts_[x.worker][numbers_.of(x.code->id_of(in))];
   ++count.warps;
   count.lanes += static_cast<uint64_t>(std::popcount(x.active));
 }

@@ -14,13 +14,8 @@ InstructionNumbers::InstructionNumbers(const ptx::Module& module) : module_(modu
   first_.push_back(count);
 }
 
-uint32_t InstructionNumbers::of(const vgpu::Code& code, const vgpu::DecodedInst& in) const {
-  const vgpu::DecodedInst* at = &in;
-  const vgpu::DecodedInst* end = code.insts.data() + code.insts.size();
-  while (at < end && at->source == ptx::kNone) // just before the one that it serves
-    ++at;
-  return at == end ? kNone
-                   : first_[static_cast<size_t>(code.function - module_.functions.data())] + at->source;
+uint32_t InstructionNumbers::of(vgpu::InstId id) const {
+  return id ? first_[id.function] + id.index : kNone;
 }
 
 const ptx::Function& InstructionNumbers::function_of(uint32_t number) const {

@@ -22,7 +22,7 @@ public:
   // Of a function, by its place in ptx::Module::functions.
   uint32_t first_of(size_t function) const { return first_[function]; }
   // Of the instruction of the text; of one that the decoder made, that which it serves, or kNone.
-  uint32_t of(const vgpu::Code& code, const vgpu::DecodedInst& in) const;
+  uint32_t of(vgpu::InstId id) const;
   // The other way round, below count().
   const ptx::Function& function_of(uint32_t number) const;
   const ptx::Instruction& instruction(uint32_t number) const;

@@ -220,7 +220,7 @@ WarpStep LaunchWatcher::step(const vgpu::Cta& cta) {
 
 WarpStep LaunchWatcher::step(const vgpu::Exec& x, LaneMask lanes) {
   WarpStep step = this->step(*x.cta);
-  step.instruction = numbers_.of(*x.code, x.code->insts[x.pc]);
+  step.instruction = numbers_.of(x.code->id_at(x.pc));
   step.warp = x.warp->index;
   step.lanes = lanes;
   return step;
@@ -229,7 +229,7 @@ WarpStep LaunchWatcher::step(const vgpu::Exec& x, LaneMask lanes) {
 WarpStep LaunchWatcher::step(const vgpu::AsyncOperation& operation) {
   const vgpu::AsyncIssuer& issuer = operation.issuer;
   WarpStep step = this->step(*issuer.cta);
-  step.instruction = numbers_.of(*issuer.code, *issuer.instruction);
+  step.instruction = numbers_.of(issuer.instruction);
   step.warp = issuer.warp->index;
   step.lanes = operation.kind == vgpu::AsyncKind::wgmma ? vgpu::kAllLanes : LaneMask{1} << issuer.lane;
   return step;

@@ -164,7 +164,8 @@ void Exec::uninitialized(const DecodedInst& in, int lane, std::string what) {
   const std::lock_guard lock(launch->report_mutex);
   std::vector<UninitializedRead>& reads = launch->report.uninitialized;
   ++launch->report.uninitialized_reads;
-  const auto [entry, first] = launch->uninitialized_at.try_emplace(&in, launch->uninitialized_at.size());
+  const auto [entry, first] =
+      launch->uninitialized_at.try_emplace(code->id_of(in), launch->uninitialized_at.size());
   if (entry->second >= kReportedUninitialized)
     return;
   if (first)

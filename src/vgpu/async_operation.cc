@@ -61,12 +61,12 @@ void change(const AsyncOperation& operation, const SharedPlace& at, const Mbarri
   x.code = issuer.code;
   x.cta = issuer.cta;
   x.warp = issuer.warp;
+  const DecodedInst& in = issuer.code->at(issuer.instruction);
   x.misuse(
-      *issuer.instruction, "mbarrier.tx",
+      in, "mbarrier.tx",
       fmt::format("when {} completes, it signals the mbarrier at shared address {:#x} of CTA rank {}: {} "
                   "(undefined behaviour)",
-                  isa::to_string(x.ptx_instruction(*issuer.instruction).opcode), at.offset, at.cta->rank,
-                  *wrong),
+                  isa::to_string(x.ptx_instruction(in).opcode), at.offset, at.cta->rank, *wrong),
       issuer.lane, {}, at.offset);
 }
 

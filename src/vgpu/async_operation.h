@@ -56,7 +56,7 @@ struct AsyncIssuer {
   Cta* cta = nullptr;
   Warp* warp = nullptr;
   const Code* code = nullptr;
-  const DecodedInst* instruction = nullptr;
+  InstId instruction = {};
   int lane = 0;
 };
 

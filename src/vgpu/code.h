@@ -17,6 +17,7 @@
 
 #include "lemma/report.h"
 #include "ptx/module.h"
+#include "vgpu/inst_id.h"
 #include "vgpu/memory_order.h"
 
 #include <algorithm>
@@ -124,6 +125,7 @@ struct FrameRange {
 struct Code {
   const ptx::Function* function = nullptr;
   const ptx::Module* module = nullptr;
+  uint32_t number = 0; // of the function, in ptx::Module::functions
   std::vector<DecodedInst> insts;
   std::deque<std::vector<Slot>> slots;       // storage behind DecodedInst::ops
   std::vector<std::shared_ptr<void>> extras; // storage behind DecodedInst::extra
@@ -173,6 +175,29 @@ struct Code {
   isa::Opcode opcode_of(const DecodedInst& in) const {
     return in.source == ptx::kNone ? isa::Opcode::none : function->instructions[in.source].opcode;
   }
+
+  isa::Opcode opcode_of(InstId id) const {
+    return id.is_of_text() ? function->instructions[id.index].opcode : isa::Opcode::none;
+  }
+
+  // Which one it is. Of what the decoder has made for no instruction of the text: none.
+  InstId id_of(const DecodedInst& in) const {
+    const DecodedInst* at = &in;
+    const DecodedInst* const end = insts.data() + insts.size();
+    if (at->source == ptx::kNone) [[unlikely]] // it lies just before the one that it serves
+      while (++at < end && at->source == ptx::kNone) {
+      }
+    return at == end ? InstId{} : InstId{number, at->source, static_cast<uint32_t>(at - &in)};
+  }
+  InstId id_at(uint32_t pc) const { return id_of(insts[pc]); }
+  // Where it lies; the decoded instruction.
+  uint32_t pc_of(InstId id) const {
+    uint32_t pc = inst_to_pc[id.index];
+    while (insts[pc].source != id.index)
+      ++pc;
+    return pc - id.before;
+  }
+  const DecodedInst& at(InstId id) const { return insts[pc_of(id)]; }
 
   Slot register_slot(uint32_t reg, int component) const {
     Slot slot = registers[reg];

@@ -18,21 +18,16 @@ std::pair<FaultKind, std::string> describe(const std::exception& problem) {
   return {FaultKind::internal, problem.what()};
 }
 
-Place place_of(const Code& code, const DecodedInst& in) {
+Place place_of(const Code& code, InstId id) {
   constexpr size_t kLongestName = 4096; // a mangled one that is cut names nothing
   constexpr size_t kLongestFile = 500;
   constexpr size_t kLongestStatement = 1000;
   Place place;
   place.function = shortened(code.function->name, kLongestName);
   place.in_program = ptx::has_triton_programs(*code.module);
-  // The decoder's own instructions lie just before the one they serve.
-  const DecodedInst* at = &in;
-  const DecodedInst* end = code.insts.data() + code.insts.size();
-  while (at < end && at->source == ptx::kNone)
-    ++at;
-  if (at == end)
+  if (!id)
     return place;
-  const ptx::Instruction& instruction = code.function->instructions[at->source];
+  const ptx::Instruction& instruction = code.function->instructions[id.index];
   const SourceText& source = *code.module->source;
   place.ptx_line = source.line_column(instruction.range.begin).line;
   for (const char c : shortened(std::string(source.slice(instruction.range)), kLongestStatement))
@@ -107,18 +102,18 @@ Step Exec::misuse(const DecodedInst& in, std::string_view id, std::string messag
                    .address = address});
 }
 
-void Launch::remark(const Code* code, const DecodedInst& in, std::string text) {
+void Launch::remark(const Code* code, InstId id, std::string text) {
   constexpr size_t kMost = 10; // instructions that are told of
   const std::lock_guard lock(report_mutex);
-  const auto found = remarks.find(&in);
+  const auto found = remarks.find(id);
   if (found != remarks.end())
     ++found->second.count;
   else if (remarks.size() < kMost)
-    remarks.emplace(&in, Remark{.code = code, .text = std::move(text), .count = 1});
+    remarks.emplace(id, Remark{.code = code, .text = std::move(text), .count = 1});
 }
 
 void Exec::remark(const DecodedInst& in, std::string text) {
-  launch->remark(code, in, std::move(text));
+  launch->remark(code, code->id_of(in), std::move(text));
 }
 
 Step Exec::fault_at(const DecodedInst& in, FaultKind kind, std::string message, int lane, uint64_t address,

@@ -153,7 +153,9 @@ public:
 
   // --- asynchronous operations ---
   ThreadId thread(int lane) const { return {cta->rank, warp->index, static_cast<uint32_t>(lane)}; }
-  AsyncIssuer issuer(const DecodedInst& in, int lane) const { return {launch, cta, warp, code, &in, lane}; }
+  AsyncIssuer issuer(const DecodedInst& in, int lane) const {
+    return {launch, cta, warp, code, code->id_of(in), lane};
+  }
   // Issues an operation for its issuer's thread. Everything about it has been checked.
   void start_async(AsyncOperation operation);
   AsyncQueue& async() const { return cta->cluster->async; }

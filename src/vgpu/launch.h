@@ -47,10 +47,10 @@ struct alignas(64) Frame {
   struct Carried {
     uint32_t offset = 0; // of the register in the frame
     LaneMask lanes = 0;
-    LaneMask whole = 0;                               // ... whose load found nothing that was written
-    std::array<uint16_t, kWarpSize> bytes{};          // of the register: bit i: byte i was never written
-    std::array<MemoryPlace, kWarpSize> from{};        // that was loaded
-    std::array<const DecodedInst*, kWarpSize> load{}; // the instruction that did
+    LaneMask whole = 0;                        // ... whose load found nothing that was written
+    std::array<uint16_t, kWarpSize> bytes{};   // of the register: bit i: byte i was never written
+    std::array<MemoryPlace, kWarpSize> from{}; // that was loaded
+    std::array<InstId, kWarpSize> load{};      // the instruction that did
   };
 
   const Code* code = nullptr;
@@ -175,7 +175,7 @@ struct Barrier {
 // Where a CTA has first been told that a clusterlaunchcontrol.try_cancel failed.
 struct FailedRequest {
   const Code* code = nullptr; // null: never
-  const DecodedInst* instruction = nullptr;
+  InstId instruction = {};
 };
 
 struct Cta {
@@ -307,16 +307,16 @@ struct Launch {
   std::atomic<uint64_t> clock{0}; // the latest that any cluster's clock has been
   std::mutex report_mutex;        // guards `report` and what follows
   Report report;
-  std::unordered_map<const DecodedInst*, uint64_t>
-      uninitialized_at; // index in report.uninitialized or past it
+  // Index in report.uninitialized or past it.
+  std::unordered_map<InstId, uint64_t, InstIdHash> uninitialized_at;
   // What the ISA leaves undefined and the hardware runs, by instruction: Report::warnings at the end.
   struct Remark {
     const Code* code = nullptr;
     std::string text;
     uint64_t count = 0;
   };
-  std::map<const DecodedInst*, Remark> remarks;
-  void remark(const Code* code, const DecodedInst& in, std::string text);
+  std::map<InstId, Remark> remarks;
+  void remark(const Code* code, InstId id, std::string text);
   CallbackQueue callbacks;
 
   // Takes a cluster that has not started out of the grid, so that it never will: the id of its first CTA;

@@ -352,6 +352,7 @@ Result<std::unique_ptr<Program>, Diagnostic> Program::load(std::shared_ptr<const
     auto code = std::make_unique<Code>();
     code->function = &function;
     code->module = program->module_.get();
+    code->number = static_cast<uint32_t>(program->codes_.size());
     program->codes_.push_back(std::move(code));
   }
   if (auto problem = ProgramLoader(*program).run())

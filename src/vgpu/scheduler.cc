@@ -195,7 +195,7 @@ private:
         return;
       const AsyncIssuer& issuer = operation.issuer;
       launch_.remark(
-          issuer.code, *issuer.instruction,
+          issuer.code, issuer.instruction,
           fmt::format("a {} still had shared memory to read when the threads of its CTA had ended, and "
                       "none has waited for it. The PTX ISA does not say that the memory is there "
                       "then (async.unwaited, an error with --check); this run reads it",
@@ -784,8 +784,8 @@ Observer* as_one(const std::vector<Observer*>& observers, std::optional<Observer
 }
 
 // "line 41 (a.cu:7): TEXT, 12 times"
-std::string warning_of(const DecodedInst& in, const Launch::Remark& remark) {
-  const Place place = place_of(*remark.code, in);
+std::string warning_of(InstId id, const Launch::Remark& remark) {
+  const Place place = place_of(*remark.code, id);
   const std::string source =
       place.file.empty() ? std::string() : fmt::format(" ({}:{})", place.file, place.line);
   const std::string times = remark.count > 1 ? fmt::format(", {} times", remark.count) : std::string();
@@ -845,8 +845,8 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
     launch.report.checked_ctas =
         (watched_clusters(config, launch.cta_count / size) - scheduler.canceled_watched()) * size;
   }
-  for (const auto& [in, remark] : launch.remarks)
-    launch.report.warnings.push_back(warning_of(*in, remark));
+  for (const auto& [id, remark] : launch.remarks)
+    launch.report.warnings.push_back(warning_of(id, remark));
   if (launch.report.fault)
     launch.report.outcome = outcome_of(launch.report.fault->kind);
   return std::move(launch.report);

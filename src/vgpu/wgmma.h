@@ -44,6 +44,7 @@
 #pragma once
 
 #include "support/memory_budget.h"
+#include "vgpu/inst_id.h"
 
 #include <algorithm>
 #include <array>
@@ -57,7 +58,6 @@ namespace lemma::vgpu {
 
 struct AsyncOperation;
 struct Code;
-struct DecodedInst;
 struct Frame;
 
 inline constexpr uint32_t kWarpsInGroup = 4;
@@ -72,7 +72,7 @@ struct WgmmaView {
 
 struct WgmmaOperation {
   const Code* code = nullptr;
-  const DecodedInst* instruction = nullptr;
+  InstId instruction = {};
   uint32_t first_warp = 0;   // to issue it; its index in the CTA
   uint32_t issued = 0;       // warps that have
   uint64_t a_descriptor = 0; // 0: A is in registers
@@ -98,7 +98,7 @@ struct WgmmaOperation {
 // Where the warps of a group wait for each other.
 struct WgmmaMeeting {
   const Code* code = nullptr; // of the first warp to come
-  const DecodedInst* instruction = nullptr;
+  InstId instruction = {};
   uint32_t first_warp = 0;
   uint32_t arrived = 0; // warps; 0: there is none
   uint64_t issued = 0;  // operations, by each warp
@@ -109,7 +109,7 @@ struct WgmmaMeeting {
 // the end of a partition and at the begin of the loop behind it.
 struct RegisterRequest {
   const Code* code = nullptr; // of the first warp to come
-  const DecodedInst* instruction = nullptr;
+  InstId instruction = {};
   uint32_t first_warp = 0;
   uint32_t warps = 0; // bit i: warp i of the group has executed it; 0: there is none
 };
@@ -154,7 +154,7 @@ struct WgmmaState {
   // Operations issued since that fence, and in which frame: each instruction once.
   struct Issued {
     const Frame* frame = nullptr;
-    const DecodedInst* instruction = nullptr;
+    InstId instruction = {};
     friend bool operator==(const Issued&, const Issued&) = default;
   };
   std::vector<Issued> since_fence;

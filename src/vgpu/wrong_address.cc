@@ -78,7 +78,7 @@ std::string unwritten_index(const Exec& x, const DecodedInst& in) {
   std::vector<const DecodedInst*> followed = {&in};
   for (size_t i = 0; i < followed.size() && i < kMostFollowed; ++i) {
     const DecodedInst& at = *followed[i];
-    if (const auto found = known.find(&at); found != known.end()) {
+    if (const auto found = known.find(code.id_of(at)); found != known.end()) {
       const auto& reads = x.launch->report.uninitialized;
       const std::string what =
           found->second < reads.size() ? reads[found->second].what : "memory or a register";

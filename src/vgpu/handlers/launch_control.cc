@@ -52,7 +52,7 @@ bool check_request(Exec& x, const DecodedInst& in, int lane, const RequestPlan& 
     x.misuse(in, kId,
              fmt::format("this CTA asks for a cluster after it has seen, at line {}, that a request failed "
                          "(undefined behaviour)",
-                         place_of(*seen.code, *seen.instruction).ptx_line),
+                         place_of(*seen.code, seen.instruction).ptx_line),
              lane, {"fix: no try_cancel once query_cancel.is_canceled was false"});
     return false;
   }
@@ -148,7 +148,7 @@ Step run_is_canceled(Exec& x, const DecodedInst& in) {
     if (response.canceled())
       canceled |= LaneMask{1} << lane;
     else if (!x.cta->failed_request.code)
-      x.cta->failed_request = {x.code, &in};
+      x.cta->failed_request = {x.code, x.code->id_of(in)};
   }
   x.set_pred(in, 0, canceled);
   return Step::next;

@@ -84,7 +84,7 @@ void load_unwritten(Exec& x, const DecodedInst& in, const Access& access, uint32
     carried.whole = whole ? carried.whole | bit : carried.whole & ~bit;
     carried.bytes[lane] = static_cast<uint16_t>(bytes);
     carried.from[lane] = access;
-    carried.load[lane] = &in;
+    carried.load[lane] = x.code->id_of(in);
   }
   if (used)
     x.uninitialized(in, lane, name_of(access.at(static_cast<uint64_t>(std::countr_zero(used))), x.cta));
@@ -120,7 +120,7 @@ void store_unwritten(Exec& x, const DecodedInst& in) {
         if (stored.set_unwritten(bytes, lane) || !(carried.whole & bit) || (told & bit))
           return;
         told |= bit;
-        x.uninitialized(*carried.load[lane], lane, name_of(carried.from[lane], x.cta));
+        x.uninitialized(x.code->at(carried.load[lane]), lane, name_of(carried.from[lane], x.cta));
       });
     }
 }

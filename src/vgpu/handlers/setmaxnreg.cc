@@ -57,13 +57,14 @@ Step run_setmaxnreg(Exec& x, const DecodedInst& in) {
   auto& [older, newer] = group.register_requests;
   const bool is_ahead = (older.warps & warp) != 0;
   RegisterRequest& request = is_ahead ? newer : older;
-  const auto line_of = [](const RegisterRequest& of) { return place_of(*of.code, *of.instruction).ptx_line; };
+  const auto asked_by = [](const RegisterRequest& of) { return of.code->at(of.instruction).imm; };
+  const auto line_of = [](const RegisterRequest& of) { return place_of(*of.code, of.instruction).ptx_line; };
   if (is_ahead) {
     const std::string what =
         fmt::format("warp {} executes another setmaxnreg before all warps of its warpgroup "
                     "have executed the one at line {} (undefined behaviour)",
                     x.warp->index, line_of(older));
-    if ((newer.warps & warp) != 0 || older.instruction->imm != in.imm)
+    if ((newer.warps & warp) != 0 || asked_by(older) != in.imm)
       return x.misuse(in, "warp.setmaxnreg", what);
     x.remark(in, what);
   }
@@ -76,13 +77,13 @@ Step run_setmaxnreg(Exec& x, const DecodedInst& in) {
       if (!more)
         wake_who_wait_for_registers(*x.cta);
     }
-    request = {.code = x.code, .instruction = &in, .first_warp = x.warp->index, .warps = 0};
+    request = {.code = x.code, .instruction = x.code->id_of(in), .first_warp = x.warp->index, .warps = 0};
   }
-  if (request.instruction->imm != in.imm)
+  if (asked_by(request) != in.imm)
     return x.misuse(in, "warp.setmaxnreg",
                     fmt::format("warps {} and {} of a warpgroup execute different setmaxnreg, for {} and {} "
                                 "registers, the former at line {} (undefined behaviour)",
-                                request.first_warp, x.warp->index, request.instruction->imm, in.imm,
+                                request.first_warp, x.warp->index, asked_by(request), in.imm,
                                 line_of(request)));
   request.warps |= warp;
   constexpr uint32_t kAll = (1u << kWarpsInGroup) - 1;

@@ -95,7 +95,7 @@ void gather_a_registers(const Slot* slots, std::byte* const* bases, std::byte* t
 
 // Takes what the metadata of a sparse A says, in the registers of the warp as they are.
 void take_metadata(const Exec& x, WgmmaOperation& operation, uint32_t warp) {
-  const DecodedInst& in = *operation.instruction;
+  const DecodedInst& in = decoded(operation);
   const WgmmaPlan& plan = plan_of(in);
   const auto indices = kWarpRows * static_cast<size_t>(plan.sparse->stored());
   operation.a_index.resize(kWarpsInGroup * indices);
@@ -208,7 +208,7 @@ void check_accumulators(Exec& x, const DecodedInst& in) {
 bool read_request(Exec& x, const DecodedInst& in, WgmmaOperation& request) {
   const WgmmaPlan& plan = plan_of(in);
   request.code = x.code;
-  request.instruction = &in;
+  request.instruction = x.code->id_of(in);
   request.first_warp = x.warp->index;
   if (!plan.a_in_registers && !uniform(x, in, 0, "descriptors of A", request.a_descriptor))
     return false;
@@ -234,7 +234,7 @@ bool agrees(Exec& x, const DecodedInst& in, const WgmmaOperation& request, const
   if (first.instruction != request.instruction)
     difference =
         fmt::format("execute different instructions, at lines {} and {}",
-                    place_of(*first.code, *first.instruction).ptx_line, place_of(*x.code, in).ptx_line);
+                    place_of(*first.code, first.instruction).ptx_line, place_of(*x.code, in).ptx_line);
   else if (first.a_descriptor != request.a_descriptor)
     difference = fmt::format("give wgmma.mma_async different descriptors of A: {:#018x} and {:#018x}",
                              first.a_descriptor, request.a_descriptor);
@@ -358,7 +358,7 @@ Step run_mma(Exec& x, const DecodedInst& in) {
 // Is `next`, the one after `operation`, on the same accumulators, and else alike, so that both are one
 // product that is twice as deep?
 bool continues(const WgmmaOperation& operation, const WgmmaOperation& next) {
-  const DecodedInst &a = *operation.instruction, &b = *next.instruction;
+  const DecodedInst &a = decoded(operation), &b = decoded(next);
   const WgmmaPlan &of_a = plan_of(a), &of_b = plan_of(b);
   if (operation.watched || !next.accumulates || operation.code != next.code)
     return false;
@@ -375,7 +375,7 @@ bool continues(const WgmmaOperation& operation, const WgmmaOperation& next) {
 
 // The operation's A, 64 rows of 32 bytes, `stride` apart.
 void put_a(const WgmmaOperation& operation, const std::byte* shared, std::byte* rows, size_t stride) {
-  const WgmmaPlan& plan = plan_of(*operation.instruction);
+  const WgmmaPlan& plan = plan_of(decoded(operation));
   if (!plan.a_in_registers)
     return gather_rows(plan.a.at(operation.a_descriptor), shared, rows, stride);
   for (size_t row = 0; row < kRows; ++row)
@@ -479,12 +479,12 @@ bool select_ordering(Decoder& decoder, const Instruction& instruction, DecodedIn
 } // namespace
 
 std::span<const Slot> registers_of_a(const WgmmaOperation& operation) {
-  const DecodedInst& in = *operation.instruction;
+  const DecodedInst& in = decoded(operation);
   return {in.ops + in.dst_count, plan_of(in).a_in_registers ? kARegisters : size_t{0}};
 }
 
 void take_a(const Exec& x, WgmmaOperation& operation, uint32_t warp, std::byte* registers) {
-  const DecodedInst& in = *operation.instruction;
+  const DecodedInst& in = decoded(operation);
   std::byte* const bases[2] = {registers, x.bases[1]};
   constexpr size_t kBytes = kWarpRows * kRowBytes;
   operation.a.resize(kWarpsInGroup * kBytes);
@@ -494,7 +494,7 @@ void take_a(const Exec& x, WgmmaOperation& operation, uint32_t warp, std::byte* 
 
 uint64_t chain_from(Warpgroup& group, uint64_t first, uint64_t end) {
   const WgmmaOperation& operation = group.operation(first);
-  const uint64_t longest = plan_of(*operation.instruction).longest_chain;
+  const uint64_t longest = plan_of(decoded(operation)).longest_chain;
   uint64_t length = 1;
   while (length < longest && first + length < end && continues(operation, group.operation(first + length)))
     ++length;
@@ -503,7 +503,7 @@ uint64_t chain_from(Warpgroup& group, uint64_t first, uint64_t end) {
 
 void execute_chain(Exec& x, Warpgroup& group, uint64_t first, uint64_t length) {
   WgmmaOperation& operation = group.operation(first);
-  const DecodedInst& in = *operation.instruction;
+  const DecodedInst& in = decoded(operation);
   const WgmmaPlan& plan = plan_of(in);
   const std::byte* shared = x.cta->async_read(0);
   std::byte* blocks[kWarpsInGroup * kMaxColumns / 2];

@@ -44,7 +44,7 @@ void for_operations_in_flight(Exec& x, F&& f) {
   const WgmmaState& state = x.warp->wgmma;
   for (uint64_t number = state.complete; number < state.issued; ++number) {
     WgmmaOperation& operation = group.operation(number);
-    f(operation.parts[place_in_group(x)], *operation.instruction);
+    f(operation.parts[place_in_group(x)], decoded(operation));
   }
 }
 
@@ -62,7 +62,7 @@ uint64_t flight_end(Exec& x, const Slot& slot, uint64_t end) {
   for (uint64_t number = std::min(end, x.warp->wgmma.issued); number-- > x.warp->wgmma.complete;) {
     const WgmmaOperation& operation = group.operation(number);
     const auto& view = operation.parts[place_in_group(x)].view;
-    const DecodedInst& mma = *operation.instruction;
+    const DecodedInst& mma = decoded(operation);
     if (view && is_of(*view, *x.frame) &&
         std::any_of(mma.ops, mma.ops + mma.dst_count, [&](const Slot& d) { return d.offset == slot.offset; }))
       return number + 1;
@@ -107,7 +107,7 @@ void note_moves(Exec& x, const DecodedInst& in) {
     std::erase_if(state.moved, [](const WgmmaState::Moved& moved) { return moved.lanes == 0; });
     const bool is_had = std::any_of(
         state.since_fence.begin(), state.since_fence.end(), [&](const WgmmaState::Issued& issued) {
-          return issued.frame == x.frame && has_register(*issued.instruction, slot.offset);
+          return issued.frame == x.frame && has_register(x.code->at(issued.instruction), slot.offset);
         });
     if (is_plain_move(*x.code, in) && !is_had && flight_end(x, slot, state.issued) == 0)
       state.moved.push_back({x.frame, x.frame->activation, slot.offset, x.active});
@@ -160,8 +160,8 @@ Step fault_unequal(Exec& x, const DecodedInst& in, const WgmmaMeeting& meeting) 
       fmt::format("warp {} comes here after {} wgmma.mma_async, and warp {} of its warpgroup to {} at "
                   "line {} after {}: the four warps must execute the same (undefined behaviour)",
                   x.warp->index, x.warp->wgmma.issued, meeting.first_warp,
-                  isa::to_string(meeting.code->function->instructions[meeting.instruction->source].opcode),
-                  place_of(*meeting.code, *meeting.instruction).ptx_line, meeting.issued));
+                  isa::to_string(meeting.code->function->instructions[meeting.instruction.index].opcode),
+                  place_of(*meeting.code, meeting.instruction).ptx_line, meeting.issued));
 }
 
 } // namespace
@@ -203,7 +203,7 @@ Step meet(Exec& x, const DecodedInst& in) {
   WgmmaMeeting& meeting = warpgroup_of(x).meeting;
   if (meeting.arrived == 0)
     meeting = {.code = x.code,
-               .instruction = &in,
+               .instruction = x.code->id_of(in),
                .first_warp = x.warp->index,
                .arrived = 0,
                .issued = x.warp->wgmma.issued};
@@ -262,12 +262,11 @@ bool complete_operations(Exec& x, const DecodedInst& in, uint64_t end) {
                fmt::format(
                    "the wgmma.mma_async at line {} completes here, but function {}, whose registers are its "
                    "accumulators, has returned (undefined behaviour)",
-                   place_of(*operation.code, *operation.instruction).ptx_line,
-                   operation.code->function->name),
+                   place_of(*operation.code, operation.instruction).ptx_line, operation.code->function->name),
                -1, {"wait for an operation in the function that issues it"});
       return false;
     }
-    take_results(state, state.complete, *operation.instruction, view);
+    take_results(state, state.complete, decoded(operation), view);
   }
   if (state.complete == state.issued)
     state.overwritten.clear();
@@ -287,7 +286,7 @@ void take_moves(Exec& x, const DecodedInst& mma, WgmmaView& view) {
       });
     return true;
   });
-  const WgmmaState::Issued issued{x.frame, &mma};
+  const WgmmaState::Issued issued{x.frame, x.code->id_of(mma)};
   if (std::find(state.since_fence.begin(), state.since_fence.end(), issued) == state.since_fence.end())
     state.since_fence.push_back(issued);
 }

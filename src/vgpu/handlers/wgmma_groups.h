@@ -52,6 +52,11 @@ Step run_wgmma_fence(Exec& x, const DecodedInst& in);
 Step run_wgmma_commit(Exec& x, const DecodedInst& in);
 Step run_wgmma_wait(Exec& x, const DecodedInst& in);
 
+// The instruction of an operation.
+inline const DecodedInst& decoded(const WgmmaOperation& operation) {
+  return operation.code->at(operation.instruction);
+}
+
 // Takes A of an operation that has it in registers from those of one of the warps. In wgmma.cc.
 void take_a(const Exec& x, WgmmaOperation& operation, uint32_t warp, std::byte* registers);
 // Its registers of A; none where A comes from shared memory. In wgmma.cc.
