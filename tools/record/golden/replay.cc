@@ -130,6 +130,7 @@ private:
     config.cluster = c.cluster;
     config.shared_bytes = c.shared_bytes;
     config.schedule = options_.schedule;
+    config.observer = options_.observer;
     config.check = static_cast<bool>(options_.found);
     std::vector<Argument> arguments{*in, *out};
     for (const MapParameter& parameter : c.maps) {

@@ -17,7 +17,8 @@ struct RunOptions {
   std::string device = "cpu"; // or "cuda"
   std::string arch;           // whose arithmetic "cpu" has; empty: the target's
   uint64_t seed = 1;
-  uint64_t schedule = 0; // cpu: LaunchConfig::schedule
+  uint64_t schedule = 0;              // cpu: LaunchConfig::schedule
+  LaunchObserver* observer = nullptr; // cpu: LaunchConfig::observer
   // cpu: what the launch of a case has found (LaunchConfig::check), before CaseDone. Empty: nobody looks.
   std::function<void(const Case& c, std::vector<Finding> findings)> found = {};
 };
