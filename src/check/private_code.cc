@@ -2,7 +2,7 @@
 // private_code.h.
 #include "check/private_code.h"
 
-#include "vgpu/computes.h"
+#include "isa/effects.h"
 
 #include <algorithm>
 
@@ -49,7 +49,7 @@ Effect effect_of(const Code& code, const DecodedInst& in) {
   if (in.source == ptx::kNone) // the decoder's own
     return in.dst_count != 0 ? Effect::computes : in.always_run ? Effect::branches : Effect::acts;
   const ptx::Instruction& instruction = code.function->instructions[in.source];
-  switch (const Opcode opcode = instruction.opcode) {
+  switch (instruction.opcode) {
   case Opcode::bra:
     return Effect::branches;
   case Opcode::ld:
@@ -64,15 +64,14 @@ Effect effect_of(const Code& code, const DecodedInst& in) {
   case Opcode::vote_sync:
     return Effect::gathers;
   default:
-    return (vgpu::computes(opcode) || opcode == Opcode::setp || opcode == Opcode::testp) && !in.updates &&
-                   in.dst_count != 0
+    return isa::effects_of(instruction.opcode).has(isa::effect::pure) && !in.updates && in.dst_count != 0
                ? Effect::computes
                : Effect::acts;
   }
 }
 
 bool reads_carry(Opcode opcode) {
-  return opcode == Opcode::addc || opcode == Opcode::subc || opcode == Opcode::madc;
+  return isa::effects_of(opcode).has(isa::effect::carry);
 }
 
 bool writes_carry(const Code& code, const DecodedInst& in) {

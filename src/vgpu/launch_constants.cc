@@ -7,9 +7,8 @@
 // Of what a CTA has once, the launch and the CTA are noted; others may stand between, which are executed.
 #include "vgpu/launch_constants.h"
 
-#include "isa/vocabulary.h"
+#include "isa/effects.h"
 #include "support/align.h"
-#include "vgpu/computes.h"
 #include "vgpu/handlers/memory_handlers.h"
 #include "vgpu/handlers/wmma_moves.h"
 #include "vgpu/lane_steps.h"
@@ -37,18 +36,9 @@ bool is_function(const Code& code, const DecodedInst& in) {
   const ptx::Instruction& instruction = code.function->instructions[in.source];
   if (instruction.has(isa::Qual::cc))
     return false;
-  switch (instruction.opcode) {
-  case Opcode::ld: // of the kernel's parameters; not what a call has returned
+  if (instruction.opcode == Opcode::ld) // of the kernel's parameters; not what a call has returned
     return instruction.has(isa::Qual::param) && space_of(in) == isa::StateSpace::param;
-  case Opcode::addc: // of a carry
-  case Opcode::madc:
-  case Opcode::subc:
-    return false;
-  case Opcode::setp:
-    return true;
-  default:
-    return computes(instruction.opcode);
-  }
+  return isa::effects_of(instruction.opcode) == isa::effect::pure; // of no carry
 }
 
 class Constants {
