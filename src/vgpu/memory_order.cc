@@ -1,67 +1,16 @@
-// The defaults of every opcode, and what qualifiers say otherwise. See memory_order.h.
+// The row of the opcode has the defaults; here is what qualifiers say otherwise. See memory_order.h.
 #include "vgpu/memory_order.h"
 
 #include "ptx/module.h"
 
 namespace lemma::vgpu {
-namespace {
 
-using isa::Opcode;
 using isa::Qual;
 
-// Without qualifiers.
-MemoryOrder default_order(Opcode opcode) {
-  switch (opcode) {
-  case Opcode::atom:
-  case Opcode::red:
-    return {Semantics::relaxed, MemoryScope::gpu};
-  case Opcode::red_async:
-    return {Semantics::relaxed, MemoryScope::cluster};
-  case Opcode::fence:
-    return {Semantics::acq_rel, MemoryScope::gpu};
-  case Opcode::membar:
-    return {Semantics::sc, MemoryScope::gpu};
-  case Opcode::mbarrier_arrive:
-  case Opcode::mbarrier_arrive_drop:
-    return {Semantics::release, MemoryScope::cta};
-  case Opcode::mbarrier_test_wait:
-  case Opcode::mbarrier_try_wait:
-    return {Semantics::acquire, MemoryScope::cta};
-  case Opcode::mbarrier_expect_tx:
-  case Opcode::mbarrier_complete_tx:
-    return {Semantics::relaxed, MemoryScope::cta};
-  case Opcode::fence_mbarrier_init:
-  case Opcode::barrier_cluster_arrive:
-    return {Semantics::release, MemoryScope::cluster};
-  case Opcode::barrier_cluster_wait:
-    return {Semantics::acquire, MemoryScope::cluster};
-  case Opcode::bar:
-  case Opcode::barrier:
-  case Opcode::bar_warp_sync:
-    return {Semantics::acq_rel, MemoryScope::cta};
-  default:
-    return {};
-  }
-}
-
-bool says_order(Opcode opcode) {
-  switch (opcode) {
-  case Opcode::ld:
-  case Opcode::st:
-  case Opcode::st_async:
-  case Opcode::fence_proxy:
-  case Opcode::tensormap_cp_fenceproxy:
-    return true;
-  default:
-    return default_order(opcode) != MemoryOrder{};
-  }
-}
-
-} // namespace
-
 MemoryOrder order_of(const ptx::Instruction& instruction) {
-  MemoryOrder order = default_order(instruction.opcode);
-  if (!says_order(instruction.opcode))
+  const isa::Effects effects = isa::effects_of(instruction.opcode);
+  MemoryOrder order{effects.semantics(), effects.scope()};
+  if (!effects.has(isa::effect::ordered))
     return order;
   for (const Qual qual : instruction.quals())
     switch (qual) {

@@ -1,11 +1,11 @@
 // What an instruction says about the order of its memory operation: semantics and scope. Read from its
-// qualifiers, once, when it is decoded.
+// row and qualifiers, once, when it is decoded.
 //
 // PTX ISA: "Memory Consistency Model": "Operation types", "MemoryScope". Tests:
 // tests/unit/vgpu/memory_order_test.cc.
 #pragma once
 
-#include <cstdint>
+#include "isa/effects.h"
 
 namespace lemma::ptx {
 struct Instruction;
@@ -13,9 +13,9 @@ struct Instruction;
 
 namespace lemma::vgpu {
 
-// As PTX spells them. Weak operations have no scope.
-enum class Semantics : uint8_t { weak, relaxed, acquire, release, acq_rel, sc, volatile_, mmio };
-enum class MemoryScope : uint8_t { none, cta, cluster, gpu, sys };
+// Weak operations have no scope.
+using isa::MemoryScope;
+using isa::Semantics;
 
 struct MemoryOrder {
   Semantics semantics = Semantics::weak;
