@@ -2,6 +2,7 @@
 // once. See lint_function.h.
 #include "verify/lint_function.h"
 
+#include "isa/effects.h"
 #include "ptx/dominators.h"
 
 #include <algorithm>
@@ -37,17 +38,8 @@ bool is_plain_register(const Operand& operand) {
 
 // Null: it has none.
 const Operand* membermask_of(const Instruction& instruction) {
-  switch (instruction.opcode) {
-  case Opcode::shfl_sync:
-  case Opcode::vote_sync:
-  case Opcode::match:
-  case Opcode::redux_sync:
-  case Opcode::elect_sync:
-  case Opcode::bar_warp_sync:
-    return &instruction.operands.back();
-  default:
-    return nullptr;
-  }
+  return isa::effects_of(instruction.opcode).has(isa::effect::masked) ? &instruction.operands.back()
+                                                                      : nullptr;
 }
 
 } // namespace

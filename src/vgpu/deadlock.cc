@@ -3,6 +3,7 @@
 // warps that do not wait at it themselves. Which of them the program meant is not known.
 #include "vgpu/deadlock.h"
 
+#include "isa/effects.h"
 #include "vgpu/mbarrier.h"
 #include "vgpu/place.h"
 
@@ -283,7 +284,8 @@ Misuse misuse_of(const Cta& cta, const Warp& warp, const Split& split) {
     return {"warp.setmaxnreg", true};
   case SplitState::at_collective: {
     const Code& code = *split.stack.back().code;
-    switch (code.opcode_of(code.insts[split.wait_pc])) {
+    const isa::Opcode opcode = code.opcode_of(code.insts[split.wait_pc]);
+    switch (opcode) {
     case isa::Opcode::bar:
     case isa::Opcode::barrier:
       return {"barrier.divergent", true};
@@ -291,14 +293,8 @@ Misuse misuse_of(const Cta& cta, const Warp& warp, const Split& split) {
       return {"warp.setmaxnreg", true};
     case isa::Opcode::elect_sync:
       return {"warp.elect", true};
-    case isa::Opcode::bar_warp_sync:
-    case isa::Opcode::shfl_sync:
-    case isa::Opcode::vote_sync:
-    case isa::Opcode::match:
-    case isa::Opcode::redux_sync:
-      return {"warp.mask", true};
     default:
-      return {"warp.aligned", true};
+      return {isa::effects_of(opcode).has(isa::effect::masked) ? "warp.mask" : "warp.aligned", true};
     }
   }
   default:
