@@ -1,6 +1,8 @@
 // What each kind of instruction does with undefined values. See undefined.h.
 #include "check/undefined.h"
 
+#include "isa/effects.h"
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -43,6 +45,8 @@ enum class Deed : uint8_t {
 };
 
 Deed deed_of(const ptx::Instruction& instruction) {
+  if (isa::effects_of(instruction.opcode).has(isa::effect::jumps))
+    return Deed::decides;
   switch (instruction.opcode) {
   case Opcode::mov:
     return Deed::moves;
@@ -66,11 +70,6 @@ Deed deed_of(const ptx::Instruction& instruction) {
   case Opcode::bar:
   case Opcode::barrier:
     return Deed::votes;
-  case Opcode::bra:
-  case Opcode::brx_idx:
-  case Opcode::exit:
-  case Opcode::ret:
-    return Deed::decides;
   case Opcode::ld:
   case Opcode::st:
   case Opcode::atom:

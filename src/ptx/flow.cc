@@ -5,6 +5,8 @@
 // F. Bourdoncle, "Efficient chaotic iteration strategies with widenings", 1993.
 #include "ptx/flow.h"
 
+#include "isa/effects.h"
+
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -143,8 +145,7 @@ std::vector<bool> reachable(std::span<const BasicBlock> blocks) {
 } // namespace
 
 bool ends_block(Opcode opcode) {
-  return opcode == Opcode::bra || opcode == Opcode::brx_idx || opcode == Opcode::ret ||
-         opcode == Opcode::exit || opcode == Opcode::trap;
+  return isa::effects_of(opcode).has_any(isa::effect::jumps | isa::effect::stops);
 }
 
 Flow flow_of(const Function& function) {

@@ -2,6 +2,7 @@
 #include "vgpu/warp.h"
 
 #include "isa/catalogue.h"
+#include "isa/effects.h"
 #include "vgpu/handlers/wgmma_groups.h"
 #include "vgpu/observer.h"
 #include "vgpu/poison.h"
@@ -382,9 +383,7 @@ uint64_t WarpRunner::to_block_end() {
     if (count > 0 && begins[source])
       break;
     ++count;
-    const isa::Opcode opcode = instructions[source].opcode;
-    if (opcode == isa::Opcode::bra || opcode == isa::Opcode::brx_idx || opcode == isa::Opcode::call ||
-        opcode == isa::Opcode::ret || opcode == isa::Opcode::exit)
+    if (isa::effects_of(instructions[source].opcode).has_any(isa::effect::jumps | isa::effect::calls))
       break;
   }
   return std::max<uint64_t>(count, 1);
