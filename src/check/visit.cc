@@ -2,6 +2,7 @@
 #include "check/checker.h"
 #include "check/places.h"
 #include "check/shard.h"
+#include "isa/effects.h"
 #include "vgpu/exec.h"
 
 #include <algorithm>
@@ -16,20 +17,6 @@ using isa::Opcode;
 using vgpu::AccessKind;
 
 namespace {
-
-bool is_mbarrier_operation(Opcode opcode) {
-  switch (opcode) {
-  case Opcode::mbarrier_arrive:
-  case Opcode::mbarrier_arrive_drop:
-  case Opcode::mbarrier_expect_tx:
-  case Opcode::mbarrier_complete_tx:
-  case Opcode::mbarrier_test_wait:
-  case Opcode::mbarrier_try_wait:
-    return true;
-  default:
-    return false;
-  }
-}
 
 // Of a cell: what more there are, nobody remembers. Strong writes meet many others that they do not race
 // with. Of global memory there is much, and CTAs that nothing orders read it: a few of them are enough for a
@@ -124,11 +111,12 @@ Record Checker::record_of(const ClusterState& cluster, const WarpState& warp, co
                 .proxy = what.proxy,
                 .writes = vgpu::writes(what.kind),
                 .atomic = what.kind == AccessKind::atomic};
-  if (is_mbarrier_operation(opcode)) {
+  const isa::Effects effects = isa::effects_of(opcode);
+  if (effects.has(isa::effect::on_mbarrier)) {
     record.order = {vgpu::Semantics::relaxed, vgpu::MemoryScope::cluster}; // whatever they are to others
     record.mbarrier = true;
   }
-  record.initializes = opcode == Opcode::mbarrier_init || opcode == Opcode::mbarrier_inval;
+  record.initializes = effects.has(isa::effect::makes_mbarrier);
   record.whole_warp = opcode == Opcode::wmma_load || opcode == Opcode::wmma_store;
   record.nc = opcode == Opcode::ld && x.ptx_instruction(in).has(isa::Qual::nc);
   return record;
