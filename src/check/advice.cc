@@ -4,6 +4,7 @@
 #include "check/advice.h"
 
 #include "check/edits.h"
+#include "isa/effects.h"
 #include "vgpu/place.h"
 
 #include <algorithm>
@@ -61,15 +62,7 @@ bool is_mbarrier_wait(const ptx::Instruction& instruction) {
 }
 
 bool is_wait(const ptx::Instruction& instruction) {
-  switch (instruction.opcode) {
-  case Opcode::cp_async_wait_group:
-  case Opcode::cp_async_wait_all:
-  case Opcode::cp_async_bulk_wait_group:
-  case Opcode::wgmma_wait_group:
-    return true;
-  default:
-    return false;
-  }
+  return isa::effects_of(instruction.opcode).has(isa::effect::waits);
 }
 
 } // namespace

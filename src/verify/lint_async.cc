@@ -5,6 +5,8 @@
 // PTX ISA: "Data Movement and Conversion Instructions: Asynchronous copy", "barrier.cluster", "Async proxy".
 #include "verify/lint_function.h"
 
+#include "isa/effects.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,39 +23,26 @@ using ptx::Operand;
 
 enum class GroupEvent : uint8_t { none, issue, commit, wait, opaque };
 
+// Of operations of the group that rows name so.
+GroupEvent event_of(const Instruction& instruction, isa::Effects group) {
+  const isa::Effects effects = isa::effects_of(instruction.opcode);
+  return effects.has(isa::effect::calls)     ? GroupEvent::opaque
+         : !effects.has(group)               ? GroupEvent::none
+         : effects.has(isa::effect::commits) ? GroupEvent::commit
+         : effects.has(isa::effect::waits)   ? GroupEvent::wait
+                                             : GroupEvent::issue;
+}
+
 GroupEvent copy_event(const Instruction& instruction) {
-  switch (instruction.opcode) {
-  case Opcode::cp_async:
-    return GroupEvent::issue;
-  case Opcode::cp_async_commit_group:
-    return GroupEvent::commit;
-  case Opcode::cp_async_wait_group:
-    return GroupEvent::wait;
-  case Opcode::cp_async_wait_all: // without a commit, too
-  case Opcode::cp_async_mbarrier_arrive:
-  case Opcode::call:
+  if (instruction.opcode == Opcode::cp_async_wait_all || // without a commit, too
+      instruction.opcode == Opcode::cp_async_mbarrier_arrive)
     return GroupEvent::opaque;
-  default:
-    return GroupEvent::none;
-  }
+  return event_of(instruction, isa::effect::cp_group);
 }
 
 GroupEvent bulk_event(const Instruction& instruction) {
-  switch (instruction.opcode) {
-  case Opcode::cp_async_bulk:
-  case Opcode::cp_reduce_async_bulk:
-  case Opcode::cp_async_bulk_tensor:
-  case Opcode::cp_reduce_async_bulk_tensor:
-    return instruction.has(Qual::bulk_group) ? GroupEvent::issue : GroupEvent::none;
-  case Opcode::cp_async_bulk_commit_group:
-    return GroupEvent::commit;
-  case Opcode::cp_async_bulk_wait_group:
-    return GroupEvent::wait;
-  case Opcode::call:
-    return GroupEvent::opaque;
-  default:
-    return GroupEvent::none;
-  }
+  const GroupEvent event = event_of(instruction, isa::effect::bulk_group);
+  return event == GroupEvent::issue && !instruction.has(Qual::bulk_group) ? GroupEvent::none : event;
 }
 
 // Of an entry: a device function may leave the rest to its callers.
