@@ -2,6 +2,7 @@
 // instructions. See meeting.h.
 #include "check/meeting.h"
 
+#include "isa/effects.h"
 #include "ptx/dominators.h"
 #include "ptx/registers.h"
 
@@ -34,19 +35,6 @@ bool differs_in_cluster(SpecialRegister reg) {
          reg == SpecialRegister::cluster_ctarank;
 }
 
-// What it gives differs, whatever it is given.
-bool differs_always(Opcode opcode) {
-  switch (opcode) {
-  case Opcode::atom:
-  case Opcode::activemask:
-  case Opcode::elect_sync:
-  case Opcode::call:
-    return true;
-  default:
-    return false;
-  }
-}
-
 class Differing {
 public:
   Differing(const ptx::Function& function, Together together)
@@ -61,7 +49,8 @@ public:
       return false;
     const bool is_call = instruction.opcode == Opcode::call;
     const size_t first = is_call ? 0 : ptx::first_source(instruction);
-    bool differs = divided || guard(instruction) || differs_always(instruction.opcode);
+    bool differs =
+        divided || guard(instruction) || isa::effects_of(instruction.opcode).has(isa::effect::varies);
     if (!differs && !(together_ == Together::warp && is_of_warp(instruction)))
       for (size_t i = first; i < instruction.operands.size() && !differs; ++i)
         differs = is_different(instruction.operands[i]);

@@ -6,6 +6,8 @@
 // PTX ISA: "bar, barrier", "shfl.sync", "mbarrier.init".
 #include "verify/lint_function.h"
 
+#include "isa/effects.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,9 +23,7 @@ using ptx::Instruction;
 using ptx::kNone;
 
 bool is_barrier(const Instruction& instruction) {
-  return instruction.opcode == Opcode::bar || instruction.opcode == Opcode::barrier ||
-         instruction.opcode == Opcode::barrier_cluster_arrive ||
-         instruction.opcode == Opcode::barrier_cluster_wait;
+  return isa::effects_of(instruction.opcode).has_any(isa::effect::meets_cta | isa::effect::meets_cluster);
 }
 
 bool is_aligned(const Instruction& instruction) {
