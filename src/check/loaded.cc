@@ -216,7 +216,7 @@ private:
   // The value decides where the lanes go on.
   void branch(uint32_t pc, State& state, LaneMask lanes) {
     const PrivateRegion* const region = regions_.behind(code_, pc);
-    if (!region || region->waits_for(code_.insts[load_])) {
+    if (!region || region->waits_for(code_.id_at(load_))) {
       used_ |= lanes;
       return;
     }
@@ -464,7 +464,7 @@ void RacingValues::begin(const vgpu::Exec& x, PrivateRegions& regions, const Rep
     std::vector<Made> used;
     for (const Made& each : guards) {
       const PrivateRegion* const region = regions.behind(*x.code, x.pc);
-      if (!region || region->waits_for(*each.race.load) || (each.lanes & may_store_in(*region, x)) != 0) {
+      if (!region || region->waits_for(each.race.load) || (each.lanes & may_store_in(*region, x)) != 0) {
         used.push_back(each);
         continue;
       }

@@ -64,7 +64,7 @@ Fate fate_of(uint32_t load, const Whereabouts& where, bool every, PrivateRegions
 // A race that waits for the load's value to be used.
 struct LoadRace {
   uint32_t number = 0;
-  const vgpu::DecodedInst* load = nullptr;
+  vgpu::InstId load;
 
   bool operator==(const LoadRace&) const = default;
 };

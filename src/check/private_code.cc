@@ -93,8 +93,8 @@ bool PrivateRegion::has(uint32_t pc) const {
                      [&](const auto& range) { return range.first <= pc && pc < range.second; });
 }
 
-bool PrivateRegion::waits_for(const DecodedInst& load) const {
-  return std::find(loads_again.begin(), loads_again.end(), &load) != loads_again.end();
+bool PrivateRegion::waits_for(vgpu::InstId load) const {
+  return std::find(loads_again.begin(), loads_again.end(), load) != loads_again.end();
 }
 
 const PrivateRegion* PrivateRegions::behind(const Code& code, uint32_t branch) {
@@ -143,7 +143,7 @@ std::optional<PrivateRegion> PrivateRegions::find(const Code& code, const Known&
         const Effect effect = effect_of(code, in);
         region.stores |= effect == Effect::stores_privately;
         if (comes_again && effect == Effect::loads)
-          region.loads_again.push_back(&in);
+          region.loads_again.push_back(code.id_of(in));
         if (is_guarded_store(code, in))
           region.stores_under.push_back({in.guard_offset, in.guard_negated});
         each_destination(code, in, [&](uint32_t offset) { region.writes.push_back(offset); });

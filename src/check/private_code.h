@@ -9,6 +9,7 @@
 #pragma once
 
 #include "check/pieces.h"
+#include "vgpu/inst_id.h"
 
 #include <cstdint>
 #include <map>
@@ -55,15 +56,15 @@ struct PrivateRegion {
     uint32_t predicate = 0; // offset in the frame; what is there does not write it
     bool negated = false;
   };
-  std::vector<std::pair<uint32_t, uint32_t>> pcs;    // half open
-  std::vector<uint32_t> writes;                      // offsets of registers in the frame
-  bool stores = false;                               // to local memory
-  std::vector<const vgpu::DecodedInst*> loads_again; // where it leads back to the branch: what it loads
+  std::vector<std::pair<uint32_t, uint32_t>> pcs; // half open
+  std::vector<uint32_t> writes;                   // offsets of registers in the frame
+  bool stores = false;                            // to local memory
+  std::vector<vgpu::InstId> loads_again;          // where it leads back to the branch: what it loads
   std::vector<Guard> stores_under; // its stores that others see; it is private to lanes kept from all of them
 
   bool has(uint32_t pc) const;
   // Whether the branch, where it goes by what that load gets, waits for another thread to write.
-  bool waits_for(const vgpu::DecodedInst& load) const;
+  bool waits_for(vgpu::InstId load) const;
 };
 
 class PrivateRegions {
