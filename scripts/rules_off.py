@@ -42,8 +42,8 @@ RULES = (
     Rule(
         "barriers hand on what lanes know that are no whole warp",
         "checker.cc",
-        "barrier.knowledge.join(warp.knowledge.release(sync.lanes));",
-        "warp.knowledge.release(sync.lanes);",
+        "barrier.knowledge.join(\n          warp.knowledge.release_later(sync.lanes, versions_.load(std::memory_order_relaxed)));",
+        "warp.knowledge.release_later(sync.lanes, versions_.load(std::memory_order_relaxed));",
     ),
     Rule(
         "a barrier is of those who come",
@@ -55,7 +55,7 @@ RULES = (
     Rule("what waits is entered for what it may race with", "visit.cc", "if (cluster.pending.meet(what))\n      enter_pending(cluster);", "cluster.pending.meet(what);"),
     Rule("kept atomics are entered for what they may race with", "shadow.h", "enters_updates(page, offset - in_page, *std::exchange(page.updates, {}));", "page.updates = {};"),
     Rule("barriers teach", "checker.cc", "warp->knowledge.become(lanes, barrier.knowledge);", "(void)warp;"),
-    Rule("bar.warp.sync", "checker.cc", "warp.knowledge.synchronize(sync.lanes);", ""),
+    Rule("bar.warp.sync", "checker.cc", "warp.knowledge.synchronize(sync.lanes, versions_.load(std::memory_order_relaxed));", ""),
     Rule(
         "barrier.cluster.arrive",
         "checker.cc",
@@ -160,7 +160,7 @@ RULES = (
     Rule("older values than was read", "old_values.cc", "old.then.version < newest_read || ", ""),
     Rule("fence.sc in the order of the run", "fences.cc", "warp.knowledge.acquire(sync.lanes, fence_order_);", ";", "lock_dekker"),
     Rule("fence.sc in the order that a thread hears of", "fences.cc", "    warp.knowledge.acquire(lanes & each.lanes, *read.knew);", ""),
-    Rule("... of what was read after the fence", "fences.cc", "!writer.knew->covers_any(read.cluster, read.agent, read.epoch)", "false"),
+    Rule("... of what was read after the fence", "fences.cc", "!writer.knew->clock().covers_any(read.cluster, read.agent, read.epoch)", "false"),
     Rule("all that many have released, heard without an acquire", "checker.cc", "if (is_new) // more than `writers` remembers", "if (false)"),
     Rule("what a relaxed word would have handed on", "checker.cc", "known.join(*warp.would_know);", ";"),
     Rule("values that a reduction finds", "undefined.cc", "    reduce(operation, report);", "    ;"),
@@ -172,7 +172,7 @@ RULES = (
     Rule("loads that have come again", "held.cc", "where, !is_last, instructions", "where, is_last && false, instructions"),
     Rule("stores that a branch keeps others from", "loaded.cc", "(each.lanes & may_store_in(*region, x)) != 0", "false"),
     Rule("stores that a branch has kept others from", "loaded.cc", "      used_ |= lanes & ~kept;\n", ""),
-    Rule("waits for what a load gets", "private_code.cc", "return std::find(loads_again.begin(), loads_again.end(), &load) != loads_again.end();", "(void)load;\n  return false;"),
+    Rule("waits for what a load gets", "private_code.cc", "return std::find(loads_again.begin(), loads_again.end(), load) != loads_again.end();", "(void)load;\n  return false;"),
     Rule("values of racing loads that are used later", "loaded.cc", "report(used.race.number, lane);", "(void)lane;"),
     Rule("values of racing loads that a fault keeps from use", "checker.cc", "    tell_unfinished(*state);\n", "    (void)state;\n"),
     Rule("guards on the way from a load", "loaded.cc", "return in.guard_negated ? value.negated() : value;", "(void)value;\n    return {};"),

@@ -29,13 +29,15 @@ Settled either(const Settled& a, const Settled& b) {
 } // namespace
 
 SettledPredicates::SettledPredicates(const vgpu::Code& code) : code_(code) {
-  for (const DecodedInst& in : code.insts)
+  for (uint32_t pc = 0; pc < code.insts.size(); ++pc) {
+    const DecodedInst& in = code.insts[pc];
     for (const vgpu::Slot* slot = in.ops; slot != in.ops + in.dst_count; ++slot)
       if (is_predicate(*slot)) {
-        const auto [maker, is_first] = makers_.try_emplace(slot->offset, &in);
+        const auto [maker, is_first] = makers_.try_emplace(slot->offset, pc);
         if (!is_first || in.guarded)
-          maker->second = nullptr;
+          maker->second.reset();
       }
+  }
 }
 
 Settled SettledPredicates::of(uint32_t predicate, const std::byte* registers, int steps) const {
@@ -48,7 +50,7 @@ Settled SettledPredicates::of(uint32_t predicate, const std::byte* registers, in
   const auto maker = makers_.find(predicate);
   if (maker == makers_.end() || !maker->second || steps == kMostSteps)
     return {};
-  const DecodedInst& in = *maker->second;
+  const DecodedInst& in = code_.insts[*maker->second];
   const auto source = [&](int i) {
     const vgpu::Slot& slot = in.ops[in.dst_count + i];
     return is_predicate(slot) ? of(slot.offset, registers, steps + 1) : Settled{};

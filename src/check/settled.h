@@ -10,6 +10,8 @@
 #include "vgpu/code.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <unordered_map>
 
 namespace lemma::check {
@@ -33,7 +35,8 @@ private:
   Settled of(uint32_t predicate, const std::byte* registers, int steps) const;
 
   const vgpu::Code& code_;
-  std::unordered_map<uint32_t, const vgpu::DecodedInst*> makers_; // null: there are several
+  std::unordered_map<uint32_t, std::optional<uint32_t>>
+      makers_; // by the predicate: the pc that makes it; none: several
 };
 
 } // namespace lemma::check
