@@ -52,29 +52,27 @@ CUresult in_context(Body&& body) noexcept {
 }
 
 // The context that a thing belongs to, by its handle or address. Null: it is none, or a default stream.
+template <class Found>
+Context* context_of_found(const std::shared_ptr<Found>& thing) {
+  return thing ? thing->context : nullptr;
+}
 inline Context* context_of(CUstream handle) {
-  const std::shared_ptr<Stream> found = state().streams.find(handle);
-  return found ? found->context : nullptr;
+  return context_of_found(state().streams.find(handle));
 }
 inline Context* context_of(CUevent handle) {
-  const std::shared_ptr<Event> found = state().events.find(handle);
-  return found ? found->context : nullptr;
+  return context_of_found(state().events.find(handle));
 }
 inline Context* context_of(CUmodule handle) {
-  const std::shared_ptr<Module> found = state().modules.find(handle);
-  return found ? found->context : nullptr;
+  return context_of_found(state().modules.find(handle));
 }
 inline Context* context_of(CUfunction handle) {
-  const std::shared_ptr<Function> found = state().functions.find(handle);
-  return found ? found->context : nullptr;
+  return context_of_found(state().functions.find(handle));
 }
 inline Context* context_of(CUgraphExec handle) {
-  const std::shared_ptr<GraphExec> found = state().graph_execs.find(handle);
-  return found ? found->context : nullptr;
+  return context_of_found(state().graph_execs.find(handle));
 }
 inline Context* context_of(CUdeviceptr address) {
-  const std::shared_ptr<Allocation> found = state().memory.find(address);
-  return found ? found->context : nullptr;
+  return context_of_found(state().memory.find(address));
 }
 
 // In the current context, or that of the thing which the call names. Which calls need no current one was
