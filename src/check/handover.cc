@@ -62,6 +62,26 @@ bool Handovers::come_by(const Handover& handover) {
   return std::exchange(handover.mark, mark_) != mark_;
 }
 
+// What the note comes after is left to be looked at; `take(base)`, of each base that is new to the question.
+template <class F>
+void Handovers::go_back(const Handover& from, F&& take) {
+  if (from.before)
+    left_.push_back(from.before);
+  if (from.parent) {
+    left_.push_back(from.parent);
+    return;
+  }
+  if (!from.of->bases)
+    return;
+  for (const Base& base : *from.of->bases)
+    if ((from.lanes == 0 || (base.lanes & from.lanes) != 0) && std::exchange(base.mark, mark_) != mark_) {
+      ++steps_;
+      take(base);
+      if (base.knowledge.later)
+        left_.push_back(base.knowledge.later);
+    }
+}
+
 // All that is left. What has been looked at is known no sooner than the end, when all before it is known,
 // too.
 void Handovers::follow(Knowledge& knowledge) {
@@ -76,19 +96,7 @@ void Handovers::follow(Knowledge& knowledge) {
         continue; // and so it has all that was known there
       own_.push_back(&at);
     }
-    if (at.before)
-      left_.push_back(at.before);
-    if (at.parent) {
-      left_.push_back(at.parent);
-    } else if (of.bases) {
-      for (const Base& base : *of.bases)
-        if ((at.lanes == 0 || (base.lanes & at.lanes) != 0) && std::exchange(base.mark, mark_) != mark_) {
-          ++steps_;
-          knowledge.join_settled(base.knowledge);
-          if (base.knowledge.later)
-            left_.push_back(base.knowledge.later);
-        }
-    }
+    go_back(at, [&](const Base& base) { knowledge.join_settled(base.knowledge); });
   }
   for (const Handover* own : own_)
     knowledge.known.advance(own->of->cluster, own->of->agent, own->lanes, own->of->epoch);
@@ -139,21 +147,11 @@ LaneMask Handovers::known_of(const Handover* after, uint64_t cluster, uint32_t a
     const HandingOver& of = *at.of;
     if (of.cluster == cluster && of.agent == agent && of.epoch >= epoch)
       found |= at.lanes & lanes;
-    if (at.before)
-      left_.push_back(at.before);
-    if (at.parent) {
-      left_.push_back(at.parent);
-    } else if (of.bases) {
-      for (const Base& base : *of.bases)
-        if ((at.lanes == 0 || (base.lanes & at.lanes) != 0) && std::exchange(base.mark, mark_) != mark_) {
-          ++steps_;
-          vgpu::for_lanes(lanes & ~found, [&](int lane) {
-            found |= LaneMask{base.knowledge.known.covers(cluster, agent, lane, epoch)} << lane;
-          });
-          if (base.knowledge.later)
-            left_.push_back(base.knowledge.later);
-        }
-    }
+    go_back(at, [&](const Base& base) {
+      vgpu::for_lanes(lanes & ~found, [&](int lane) {
+        found |= LaneMask{base.knowledge.known.covers(cluster, agent, lane, epoch)} << lane;
+      });
+    });
   }
   return found;
 }

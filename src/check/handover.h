@@ -98,6 +98,8 @@ public:
 
 private:
   void follow(Knowledge& knowledge);
+  template <class F>
+  void go_back(const Handover& from, F&& take);
   bool come_by(const Handover& handover);
   void begin();
 
