@@ -186,6 +186,11 @@ public:
   const std::vector<Parameter>& parameters() const;
   // Errors: device_lost; unavailable (the driver does not say).
   Result<KernelResources, Error> resources() const;
+  // The kernel, and behind it the device functions of its module, as the virtual GPU lowers them before it
+  // gives each instruction a handler: text, which docs/virtual-gpu.md says how to read. `pass`: as far as to
+  // the end of that pass, "lower" being before the first; empty: to the end. invalid_argument: there is none
+  // of that name; the error lists them.
+  Result<std::string, Error> lowered(std::string_view pass = {}) const;
 
   // Runs the kernel to its end. The value says how it went, faults included; an error means that nothing ran:
   // invalid_argument (arguments or configuration do not fit the kernel; a callback of a launch asks),

@@ -118,8 +118,8 @@ private:
         (local ? function_.variables : program_.module().variables)[symbol.symbol];
     uint64_t begin = 0;
     if (variable.space == StateSpace::shared && variable.linkage != ptx::Linkage::extern_ &&
-        program_.shared_offset_of(function_, symbol) != vgpu::kDynamicShared)
-      begin = program_.shared_offset_of(function_, symbol);
+        program_.shared_offset_of(variable) != vgpu::kDynamicShared)
+      begin = program_.shared_offset_of(variable);
     else if (variable.space == StateSpace::local && local)
       begin = code_.variable_offsets[symbol.symbol];
     else
@@ -143,20 +143,13 @@ private:
 
 std::pair<const ptx::Variable*, uint64_t> variable_at(const vgpu::Program& program,
                                                       const ptx::Function& kernel, uint64_t offset) {
-  ptx::Operand symbol;
-  symbol.kind = ptx::OperandKind::symbol;
-  for (const bool of_kernel : {true, false}) {
-    symbol.symbol_scope = of_kernel ? ptx::Operand::SymbolScope::function : ptx::Operand::SymbolScope::module;
-    const std::vector<ptx::Variable>& variables = of_kernel ? kernel.variables : program.module().variables;
-    for (symbol.symbol = 0; symbol.symbol < variables.size(); ++symbol.symbol) {
-      const ptx::Variable& variable = variables[symbol.symbol];
-      const uint32_t begin = variable.space == isa::StateSpace::shared
-                                 ? program.shared_offset_of(kernel, symbol)
-                                 : vgpu::kDynamicShared;
+  for (const std::vector<ptx::Variable>* variables : {&kernel.variables, &program.module().variables})
+    for (const ptx::Variable& variable : *variables) {
+      const uint32_t begin = variable.space == isa::StateSpace::shared ? program.shared_offset_of(variable)
+                                                                       : vgpu::kDynamicShared;
       if (begin != vgpu::kDynamicShared && offset >= begin && offset - begin < variable.size_bytes)
         return {&variable, offset - begin};
     }
-  }
   return {nullptr, 0};
 }
 

@@ -3,10 +3,10 @@
 #include "fidelity/fidelity.h"
 
 #include "fidelity/recorded.h"
+#include "isa/effects.h"
 #include "isa/machine.h"
 #include "isa/target.h"
 #include "vgpu/matrix_model.h"
-#include "vgpu/special_registers.h"
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ bool is_machines_own(SpecialRegister sreg) {
   case SpecialRegister::gridid:
     return true;
   default:
-    return vgpu::is_clock(sreg);
+    return isa::extent_of(sreg) == isa::Extent::moment;
   }
 }
 

@@ -48,4 +48,30 @@ Effects effects_of(Opcode opcode) {
   return kEffects[index(opcode)];
 }
 
+Extent extent_of(SpecialRegister sreg) {
+  switch (sreg) {
+  case SpecialRegister::clock:
+  case SpecialRegister::clock_hi:
+  case SpecialRegister::clock64:
+  case SpecialRegister::globaltimer:
+  case SpecialRegister::globaltimer_lo:
+  case SpecialRegister::globaltimer_hi:
+    return Extent::moment;
+  case SpecialRegister::tid_x:
+  case SpecialRegister::tid_y:
+  case SpecialRegister::tid_z:
+  case SpecialRegister::laneid:
+  case SpecialRegister::lanemask_eq:
+  case SpecialRegister::lanemask_le:
+  case SpecialRegister::lanemask_lt:
+  case SpecialRegister::lanemask_ge:
+  case SpecialRegister::lanemask_gt:
+    return Extent::thread;
+  case SpecialRegister::warpid:
+    return Extent::warp;
+  default:
+    return Extent::cta;
+  }
+}
+
 } // namespace lemma::isa

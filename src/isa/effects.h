@@ -2,9 +2,9 @@
 // stands in the OPCODE line of its forms (forms/README.md). Who wants to know whether an instruction may be
 // moved, left out, or divides a warp asks here, and has no list of opcodes.
 //
-// Facts are those of the PTX ISA, of the opcode with any qualifiers; what more an operand says (a special
-// register that is a clock, a callee) is not here. A fact that holds for some forms only is stated: `reads`
-// says that the instruction may read.
+// Facts are those of the PTX ISA, of the opcode with any qualifiers; a special register among the operands
+// adds what extent_of() says, a callee whatever it does. A fact that holds for some forms only is stated:
+// `reads` says that the instruction may read.
 //
 // Tests: tests/unit/isa/effects_test.cc; against execution: tests/golden/effects_test.cc.
 #pragma once
@@ -91,6 +91,9 @@ inline constexpr Effects waits = fact(27); // for asynchronous operations that t
 inline constexpr Effects bulk = asynchronous | async_proxy | bulk_group;
 inline constexpr Effects wgmma = by_warpgroup | asynchronous | async_proxy | wgmma_group;
 
+// Its destinations are sources too.
+inline constexpr Effects accumulates = fact(40);
+
 // The order of memory.
 inline constexpr Effects fences = fact(28);
 inline constexpr Effects ordered = fact(29); // qualifiers may say its semantics and scope
@@ -103,5 +106,15 @@ constexpr Effects order(Semantics semantics, MemoryScope scope) {
 
 // Of an opcode; of Opcode::none, which is what the decoder makes itself, nothing is stated.
 Effects effects_of(Opcode opcode);
+
+// Who has one value of a special register: all threads of a CTA, of a warp, each for itself; and for how
+// long.
+enum class Extent : uint8_t {
+  cta,
+  warp,
+  thread,
+  moment, // a clock: no two reads need give the same
+};
+Extent extent_of(SpecialRegister sreg);
 
 } // namespace lemma::isa

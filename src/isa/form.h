@@ -198,6 +198,13 @@ std::span<const std::string> row_errors();
 Type type_of(const OperandSpec& spec, const Binding& binding);
 int elems_of(const OperandSpec& spec, const Binding& binding);
 StateSpace space_of(const OperandSpec& spec, const Binding& binding);
+// Data's type as its registers have it: type_of(), with twice the width where the operand is `widened`.
+Type value_type(const OperandSpec& spec, const Binding& binding);
+
+// What the operands are of an instruction that has `count` of them: those of the form without the optional
+// ones that it goes without. Where several would do, the first ones are left out. Empty: it has another
+// number.
+std::vector<const OperandSpec*> specs_of(const Binding& binding, size_t count);
 
 // One dotted word of an instruction as written: "add", "rn", "f32".
 struct Word {

@@ -19,23 +19,63 @@ bool is_packed(Type type) {
   return type == Type::u16x2 || type == Type::s16x2 || type == Type::u8x4 || type == Type::s8x4;
 }
 
+// Optional groups of operands are there or not: a set of them, a bit a group.
+uint32_t all_groups(const Form& form) {
+  int groups = 0;
+  for (const OperandSpec& spec : form.operands)
+    groups = std::max(groups, spec.group + 1);
+  return (uint32_t{1} << groups) - 1;
+}
+bool is_present(const OperandSpec& spec, uint32_t groups) {
+  return spec.group < 0 || (groups >> spec.group & 1);
+}
+// May an instruction of `count` operands have just these groups?
+bool may_have(const Form& form, const Binding& binding, uint32_t groups, size_t count) {
+  for (const OperandSpec& spec : form.operands) {
+    count -= is_present(spec, groups);
+    if (spec.if_slot >= 0) {
+      const Qual qual = binding.qual(spec.if_slot);
+      const bool wanted = spec.if_qual == Qual::none ? qual != Qual::none : qual == spec.if_qual;
+      if (wanted != is_present(spec, groups))
+        return false;
+    }
+  }
+  return count == 0;
+}
+
+Type twice_as_wide(Type type) {
+  switch (type) {
+  case Type::u16:
+    return Type::u32;
+  case Type::s16:
+    return Type::s32;
+  case Type::u32:
+    return Type::u64;
+  case Type::s32:
+    return Type::s64;
+  case Type::b32:
+    return Type::b64;
+  case Type::b16:
+    return Type::b32;
+  default:
+    return type;
+  }
+}
+
 class Fitter {
 public:
   Fitter(const Form& form, const Binding& binding, const OperandShapes& shapes, OperandFault* fault)
       : form_(form), binding_(binding), shapes_(shapes), fault_(fault) {}
 
-  // Optional groups are there or not; at most a few, so all choices are tried.
+  // All choices of optional groups are tried: there are at most a few.
   bool fit() {
-    int groups = 0;
-    for (const OperandSpec& spec : form_.operands)
-      groups = std::max(groups, spec.group + 1);
     OperandFault best;
     best.kind = Fault::count;
-    for (uint32_t present = uint32_t{1} << groups; present-- > 0;) {
-      if (!possible(present))
+    for (uint32_t groups = all_groups(form_) + 1; groups-- > 0;) {
+      if (!may_have(form_, binding_, groups, shapes_.count))
         continue;
       OperandFault fault;
-      if (fit_with(present, fault))
+      if (fit_with(groups, fault))
         return true;
       if (fault.operand > best.operand || (fault.operand == best.operand && fault.child > best.child))
         best = fault;
@@ -46,28 +86,10 @@ public:
   }
 
 private:
-  static bool in(const OperandSpec& spec, uint32_t present) {
-    return spec.group < 0 || (present >> spec.group & 1);
-  }
-
-  bool possible(uint32_t present) const {
-    size_t count = 0;
-    for (const OperandSpec& spec : form_.operands) {
-      count += in(spec, present);
-      if (spec.if_slot >= 0) {
-        const Qual qual = binding_.qual(spec.if_slot);
-        const bool wanted = spec.if_qual == Qual::none ? qual != Qual::none : qual == spec.if_qual;
-        if (wanted != in(spec, present))
-          return false;
-      }
-    }
-    return count == shapes_.count;
-  }
-
-  bool fit_with(uint32_t present, OperandFault& fault) {
+  bool fit_with(uint32_t groups, OperandFault& fault) {
     size_t next = 0;
     for (const OperandSpec& spec : form_.operands) {
-      if (!in(spec, present))
+      if (!is_present(spec, groups))
         continue;
       fault.spec = &spec;
       fault.operand = static_cast<int>(next);
@@ -366,6 +388,22 @@ StateSpace space_of(const OperandSpec& spec, const Binding& binding) {
     return spec.space;
   const Qual qual = binding.qual(spec.space_slot);
   return qual == Qual::none ? StateSpace::generic : space_of(qual).value_or(StateSpace::generic);
+}
+
+Type value_type(const OperandSpec& spec, const Binding& binding) {
+  const Type type = type_of(spec, binding);
+  return spec.widened ? twice_as_wide(type) : type;
+}
+
+std::vector<const OperandSpec*> specs_of(const Binding& binding, size_t count) {
+  const Form& form = *binding.form;
+  std::vector<const OperandSpec*> specs;
+  for (uint32_t groups = all_groups(form) + 1; groups-- > 0 && specs.empty();)
+    if (may_have(form, binding, groups, count))
+      for (const OperandSpec& spec : form.operands)
+        if (is_present(spec, groups))
+          specs.push_back(&spec);
+  return specs;
 }
 
 bool operands_fit(const Form& form, const Binding& binding, const OperandShapes& shapes,

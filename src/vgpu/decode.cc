@@ -1,17 +1,15 @@
-// FunctionDecoder::run() is the order: registers and variables get their places in the frame, blocks are laid
-// out (ptx/flow.h), every instruction goes to its family's selector, branch targets become pcs, and the
-// analyses that need the whole function run over the decoded code. An instruction that no selector takes is
-// no error here: it becomes a handler that reports `unsupported` if it is ever reached. Finding and asking
-// the selector is Decoder::select().
+// FunctionDecoder::run() is the order: the function is lowered (lowered/lower.h) and goes through the passes
+// (lowered/passes.h), registers and variables get their places in the frame, every instruction goes to its
+// family's selector, and what is left of analyses runs over the decoded code. An instruction that no selector
+// takes is no error here: it becomes a handler that reports `unsupported` if it is ever reached. Finding and
+// asking the selector is Decoder::select().
 #include "vgpu/decode.h"
 
-#include "ptx/flow.h"
+#include "lowered/lower.h"
+#include "lowered/passes.h"
 #include "ptx/parameters.h"
 #include "support/align.h"
-#include "vgpu/clock_registers.h"
-#include "vgpu/constant_divisors.h"
 #include "vgpu/decoder.h"
-#include "vgpu/deferred_wgmma.h"
 #include "vgpu/handlers/memory_handlers.h"
 #include "vgpu/handlers/mma_runs.h"
 #include "vgpu/launch_constants.h"
@@ -22,6 +20,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace lemma::vgpu {
 
@@ -64,27 +63,20 @@ Step run_goto(Exec& x, const DecodedInst& in) {
 class FunctionDecoder {
 public:
   FunctionDecoder(Program& program, Code& code)
-      : decoder_(program, code), code_(code), function_(*code.function) {}
+      : lowered_(lower(code)), decoder_(program, code, lowered_), code_(code), function_(*code.function) {}
 
   std::optional<Diagnostic> run() {
     place_registers();
     if (auto problem = place_variables())
       return problem;
-    const ptx::Flow flow = flow_of(function_);
-    const std::vector<ptx::BasicBlock>& blocks = flow.blocks;
-    const std::vector<uint32_t> order = layout_order(flow);
-    code_.inst_to_pc.assign(function_.instructions.size() + 1, 0);
-    std::vector<PcRange> ranges(blocks.size());
-    for (size_t i = 0; i < order.size(); ++i) {
-      const uint32_t b = order[i];
-      ranges[b].begin = pc();
-      decode_block(blocks[b]);
-      const uint32_t next = i + 1 < order.size() ? order[i + 1] : ptx::kNone;
-      if (blocks[b].falls_through && next != b + 1)
-        add_goto(blocks[b].end);
-      ranges[b].end = pc();
+    code_.insts.reserve(lowered_.insts.size());
+    for (const lowered::Inst& inst : lowered_.insts) {
+      DecodedInst& in = code_.insts.emplace_back(decode(inst));
+      in.checks_init = inst.notes.has(lowered::Note::reads_unwritten);
+      in.checks_updated = inst.notes.has(lowered::Note::updates_unwritten);
+      in.marks_written = inst.notes.has(lowered::Note::marks_written);
     }
-    resolve_targets();
+    code_.inst_to_pc = lowered_.first_inst;
     const uint64_t param_area_offset = align_up(code_.frame_bytes, 64);
     code_.param_area_offset = static_cast<uint32_t>(param_area_offset);
     code_.frame_bytes = param_area_offset + uint64_t{code_.param_bytes} * kWarpSize;
@@ -95,23 +87,22 @@ public:
                                     function_.name, code_.frame_bytes),
                         function_.range,
                         {{"supported", fmt::format("{} bytes a warp", kMaxFrameBytes)}}};
-    find_unwritten_reads(code_, flow, order, ranges);
-    find_loop_state(code_);
-    find_loops(code_);
-    find_constant_divisors(code_);
-    find_mma_runs(code_, ranges);
-    find_copies(code_, ranges);
-    settle_mma_runs(code_, ranges, find_launch_constants(code_, ranges));
+    place_loops(code_, lowered_, decoder_.registers_);
+    find_mma_runs(code_, lowered_.blocks);
+    find_copies(code_, lowered_.blocks);
+    settle_mma_runs(code_, lowered_.blocks, find_launch_constants(code_, lowered_.blocks));
     find_runs();
-    if (code_.has_wgmma) {
-      find_deferred_wgmma(code_, ranges);
+    if (code_.has_wgmma)
       find_wgmma_registers(code_);
-    }
     return std::nullopt;
   }
 
 private:
-  uint32_t pc() const { return static_cast<uint32_t>(code_.insts.size()); }
+  static lowered::Function lower(const Code& code) {
+    lowered::Function function = lowered::lower(*code.module, *code.function);
+    lowered::run_passes(function);
+    return function;
+  }
 
   // DecodedInst::run and ::plain. Whether an instruction jumps or waits is seen when it does.
   void find_runs() {
@@ -133,18 +124,41 @@ private:
   // Predicates first, then by falling alignment need: none, since every lane array is a multiple of 64 bytes.
   void place_registers() {
     code_.registers.resize(function_.registers.size());
-    code_.tracked.assign(function_.registers.size(), false);
+    code_.tracked.resize(function_.registers.size());
+    code_.copied.resize(function_.registers.size());
     for (const bool predicates : {true, false})
       for (uint32_t r = 0; r < function_.registers.size(); ++r) {
         const ptx::Register& reg = function_.registers[r];
         if ((reg.type == Type::pred) != predicates)
           continue;
-        Slot slot = decoder_.place(reg.type);
+        Slot slot = decoder_.place(register_bytes(reg.type));
         for (int component = 1; component < reg.vector_elems; ++component)
-          decoder_.place(reg.type);
+          decoder_.place(register_bytes(reg.type));
         slot.reg = r;
         code_.registers[r] = slot;
       }
+    for (const lowered::Register& reg : lowered_.registers)
+      if (reg.text == ptx::kNone) {
+        decoder_.registers_.push_back(decoder_.place(reg.bytes));
+      } else {
+        decoder_.registers_.push_back(code_.register_slot(reg.text, reg.component));
+        code_.tracked[reg.text] = reg.is_asked;
+        code_.copied[reg.text] = reg.is_carried;
+      }
+    list_poisoned();
+  }
+
+  // Where the registers lie that may be read before they are written.
+  void list_poisoned() {
+    for (size_t reg = 0; reg < code_.registers.size(); ++reg) {
+      if (!code_.tracked[reg])
+        continue;
+      const Slot& slot = code_.registers[reg];
+      const auto components = static_cast<uint32_t>(function_.registers[reg].vector_elems);
+      code_.poisoned.push_back({.offset = slot.offset,
+                                .bytes = slot.bytes == 0 ? 4 : components * slot.bytes * kWarpSize,
+                                .lane_bytes = slot.bytes});
+    }
   }
 
   // Places a variable behind the `bytes` that others take, and counts it among them. It is of a thread's
@@ -199,18 +213,6 @@ private:
     return std::move(too_large_);
   }
 
-  void decode_block(const ptx::BasicBlock& block) {
-    for (uint32_t i = block.begin; i < block.end; ++i) {
-      code_.inst_to_pc[i] = pc();
-      decode(i);
-    }
-    if (block.begin == block.end) { // the end of the body
-      code_.inst_to_pc[block.begin] = pc();
-      DecodedInst in = return_instruction();
-      code_.insts.push_back(in);
-    }
-  }
-
   // Whether a .func names what its callers name too: each activation has registers of its own here. A kernel
   // has them to itself then.
   bool shares_thread_variables(const ptx::Instruction& instruction) const {
@@ -229,50 +231,81 @@ private:
                        [&](const ptx::Operand& operand) { return names(operand, names); });
   }
 
-  void decode(uint32_t index) {
-    const ptx::Instruction& instruction = function_.instructions[index];
+  DecodedInst decode(const lowered::Inst& inst) {
     DecodedInst in;
-    in.source = index;
-    in.order = order_of(instruction);
-    if (instruction.guard.reg != ptx::kNone) {
-      in.guarded = true;
-      in.guard_negated = instruction.guard.negated;
-      in.guard_offset = code_.registers[instruction.guard.reg].offset;
-      in.guard_reg = instruction.guard.reg;
+    switch (inst.op) {
+    case lowered::Op::instruction:
+      return decode_instruction(inst);
+    case lowered::Op::special:
+      in = with_guard(inst);
+      if (decoder_.decode_special(inst, in)) {
+        in.computes = inst.source != ptx::kNone;
+        return in;
+      }
+      if (inst.source != ptx::kNone)
+        return unsupported(inst);
+      is_for_unsupported_ = true;
+      return in;
+    case lowered::Op::place:
+      decoder_.decode_place(inst, in);
+      return in;
+    case lowered::Op::add:
+      decoder_.decode_add(inst, in);
+      return in;
+    case lowered::Op::low:
+      decoder_.decode_low(inst, in);
+      return in;
+    case lowered::Op::not_:
+      decoder_.decode_not(inst, in);
+      return in;
+    case lowered::Op::jump:
+      in.handler = run_goto;
+      in.always_run = true;
+      in.target = lowered_.blocks[lowered_.sources_of(inst)[0].index].begin;
+      return in;
+    case lowered::Op::end:
+      break;
     }
-    DecodedInst selected = in;
-    if (instruction.form() && !shares_thread_variables(instruction) &&
-        decoder_.select(instruction, selected)) {
-      code_.insts.push_back(selected);
-      return;
-    }
+    return return_instruction();
+  }
+
+  DecodedInst decode_instruction(const lowered::Inst& inst) {
+    const ptx::Instruction& instruction = *lowered_.instruction_of(inst);
+    DecodedInst in = with_guard(inst);
+    const bool has_operands = !std::exchange(is_for_unsupported_, false);
+    return has_operands && instruction.form() && !shares_thread_variables(instruction) &&
+                   decoder_.select(inst, in)
+               ? in
+               : unsupported(inst);
+  }
+
+  DecodedInst unsupported(const lowered::Inst& inst) const {
+    DecodedInst in = with_guard(inst);
     in.handler = run_unsupported;
-    code_.insts.push_back(in);
+    return in;
   }
 
-  void add_goto(uint32_t instruction_index) {
+  // What the text says of it beside its operands.
+  DecodedInst with_guard(const lowered::Inst& inst) const {
     DecodedInst in;
-    in.handler = run_goto;
-    in.always_run = true;
-    in.target = instruction_index; // a pc once all are placed
-    gotos_.push_back(pc());
-    code_.insts.push_back(in);
+    in.source = inst.source;
+    if (inst.source != ptx::kNone)
+      in.order = order_of(*lowered_.instruction_of(inst));
+    if (inst.guard != ptx::kNone) {
+      const Slot& guard = decoder_.registers_[inst.guard];
+      in.guarded = true;
+      in.guard_negated = inst.guard_negated;
+      in.guard_offset = guard.offset;
+      in.guard_reg = guard.reg;
+    }
+    return in;
   }
 
-  void resolve_targets() {
-    for (const uint32_t at : gotos_)
-      code_.insts[at].target = code_.inst_to_pc[code_.insts[at].target];
-    for (DecodedInst& in : code_.insts)
-      if (in.source != ptx::kNone && function_.instructions[in.source].opcode == isa::Opcode::bra &&
-          in.handler != run_unsupported)
-        in.target =
-            code_.inst_to_pc[function_.labels[function_.instructions[in.source].operands[0].symbol].target];
-  }
-
+  const lowered::Function lowered_;
   Decoder decoder_;
   Code& code_;
   const ptx::Function& function_;
-  std::vector<uint32_t> gotos_;
+  bool is_for_unsupported_ = false;     // what was decoded last computes an operand that is not modelled
   std::optional<Diagnostic> too_large_; // the first variable that does not fit
 };
 

@@ -1,4 +1,4 @@
-// Operands: from what the text names to where 32 lane values lie.
+// Operands: from what the lowered program names to where 32 lane values lie.
 #include "vgpu/decoder.h"
 
 #include "vgpu/handlers/texture_operands.h"
@@ -8,7 +8,6 @@
 #include "vgpu/special_registers.h"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 
 namespace lemma::vgpu {
@@ -16,31 +15,8 @@ namespace {
 
 using isa::StateSpace;
 using isa::Type;
-using ptx::Operand;
-using ptx::OperandKind;
-
-// Offsets wrap as addresses do.
-int64_t plus(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-
-float as_float(const Operand& operand) {
-  return operand.imm_kind == ptx::ImmKind::f32 ? std::bit_cast<float>(static_cast<uint32_t>(operand.bits))
-                                               : static_cast<float>(std::bit_cast<double>(operand.bits));
-}
-
-// The bits of an immediate as an operand of the given type.
-uint64_t immediate_bits(const Operand& operand, Type type) {
-  const bool integral =
-      operand.imm_kind == ptx::ImmKind::integer || operand.imm_kind == ptx::ImmKind::unsigned_integer;
-  if (integral || (operand.imm_kind == ptx::ImmKind::f32 && isa::bits_of(type) == 32))
-    return operand.bits;
-  if (type == Type::f64 || isa::bits_of(type) == 64)
-    return operand.imm_kind == ptx::ImmKind::f64
-               ? operand.bits
-               : std::bit_cast<uint64_t>(static_cast<double>(as_float(operand)));
-  return std::bit_cast<uint32_t>(as_float(operand));
-}
+using lowered::Operand;
+using lowered::OperandKind;
 
 const SelectorTable& selectors() {
   static const SelectorTable table = [] {
@@ -119,25 +95,41 @@ ptx::Instruction with_elements(ptx::Instruction instruction, const ptx::Function
   return instruction;
 }
 
-} // namespace
-
-int register_bytes(Type type) {
-  return type == Type::pred ? 0 : std::max(2, isa::bytes_of(type));
+// Where operand `index` of the text begins among those that it has become: destinations come first, and of a
+// call the results stand second in the text.
+bool stands_second(const ptx::Instruction& instruction) {
+  return instruction.opcode == isa::Opcode::call && instruction.operands.size() > 1;
 }
 
-Decoder::Decoder(Program& program, Code& code)
-    : program_(program), code_(code),
-      has_vectors_(std::any_of(code.function->registers.begin(), code.function->registers.end(),
-                               [](const ptx::Register& reg) { return reg.vector_elems > 1; })) {}
+} // namespace
 
-bool Decoder::select(const ptx::Instruction& instruction, DecodedInst& in) {
+Decoder::Decoder(Program& program, Code& code, const lowered::Function& lowered)
+    : program_(program), code_(code), lowered_(lowered) {}
+
+bool Decoder::select(const lowered::Inst& inst, DecodedInst& in) {
+  const ptx::Instruction& instruction = *lowered_.instruction_of(inst);
   const Selector selector = selectors().find(instruction.opcode);
-  all_placed_ = true;
   const isa::Match* match = instruction.binding->match;
-  return selector && (!match || match->gone == isa::Qual::none) && // what it did then, no machine here does
-         !has_words_not_modelled(instruction) &&
-         (has_vectors_ ? selector(*this, with_elements(instruction, function()), in)
-                       : selector(*this, instruction, in)) &&
+  if (!selector || inst.notes.has(lowered::Note::partial) ||
+      (match && match->gone != isa::Qual::none) || // what it did then, no machine here does
+      has_words_not_modelled(instruction))
+    return false;
+  notes_ = inst.notes;
+  operands_ = lowered_.operands_of(inst);
+  by_text_.assign(instruction.operands.size(), {});
+  auto take = [&, left = operands_](size_t i) mutable {
+    const uint32_t width = lowered::width_of(instruction.operands[i], function());
+    by_text_[i] = left.first(width);
+    left = left.subspan(width);
+  };
+  if (stands_second(instruction))
+    take(1);
+  for (size_t i = 0; i < instruction.operands.size(); ++i)
+    if (i != 1 || !stands_second(instruction))
+      take(i);
+  all_placed_ = true;
+  return (lowered_.first_component.empty() ? selector(*this, instruction, in)
+                                           : selector(*this, with_elements(instruction, function()), in)) &&
          all_placed_;
 }
 
@@ -148,8 +140,7 @@ uint32_t Decoder::allocate_frame(uint32_t bytes, uint32_t align) {
   return static_cast<uint32_t>(offset);
 }
 
-Slot Decoder::place(Type type) {
-  const int bytes = register_bytes(type);
+Slot Decoder::place(int bytes) {
   Slot slot;
   slot.bytes = static_cast<uint8_t>(bytes);
   slot.offset =
@@ -158,11 +149,14 @@ Slot Decoder::place(Type type) {
 }
 
 Slot Decoder::temporary(Type type) {
-  return place(type);
+  return place(register_bytes(type));
 }
 
 Slot Decoder::constant(uint64_t bits, Type type) {
-  const int bytes = register_bytes(type);
+  return constant_of(bits, register_bytes(type));
+}
+
+Slot Decoder::constant_of(uint64_t bits, int bytes) {
   if (bytes == 0)
     bits = bits & 1 ? kAllLanes : 0;
   else if (bytes < 8)
@@ -170,172 +164,155 @@ Slot Decoder::constant(uint64_t bits, Type type) {
   return program_.intern_constant(bits, 0, bytes);
 }
 
-Slot Decoder::constant128(uint64_t low, uint64_t high) {
-  return program_.intern_constant(low, high, 16);
-}
-
-// A component of a vector register; of a part of a scalar (%r1.h0) or of a scalar, the register.
-Slot Decoder::register_slot(const Operand& operand) const {
-  return code_.register_slot(
-      operand.reg, operand.component >= 0 && operand.component < isa::kFirstByte ? operand.component : 0);
-}
-
 Slot Decoder::not_placed(Type type) {
   all_placed_ = false;
   return constant(0, type);
 }
 
+std::span<const Operand> Decoder::operands(size_t operand) const {
+  return operand < by_text_.size() ? by_text_[operand] : std::span<const Operand>{};
+}
+
 Slot Decoder::dst(const Operand& operand, Type type) {
-  if (operand.kind == OperandKind::reg && operand.offset == 0)
-    return register_slot(operand);
-  if (operand.kind != OperandKind::sink && operand.kind != OperandKind::none)
+  if (operand.is_register())
+    return registers_[operand.index];
+  if (operand.kind != OperandKind::none)
     all_placed_ = false;
   return temporary(type);
 }
 
-Slot Decoder::src(const Operand& operand, Type type) {
+Slot Decoder::source(const Operand& operand, int bytes) {
   switch (operand.kind) {
-  case OperandKind::reg: {
-    const Slot slot = register_slot(operand);
-    if (operand.offset != 0)
-      return sum(slot, operand.offset);
-    return operand.negated && slot.bytes == 0 ? negated_predicate(slot) : slot; // a number: the handler does
-  }
-  case OperandKind::imm:
-    return operand.negated ? constant(~operand.bits & 1, type)
-                           : constant(immediate_bits(operand, type), type);
-  case OperandKind::sreg:
-    return narrowed(read_special_register(operand.sreg, type), type);
-  case OperandKind::symbol:
-    return narrowed(symbol_address(operand, type), type);
+  case OperandKind::reg:
+    return registers_[operand.index];
+  case OperandKind::constant:
+    return constant_of(lowered_.constants[operand.index], bytes);
+  case OperandKind::variable:
+    return constant_of(value_of(lowered_.variables[operand.index]), bytes);
   case OperandKind::function:
-    return constant(program_.function_address(module().body_of(operand.symbol)), type);
-  case OperandKind::none:
-  case OperandKind::sink:
-    return constant(0, type); // where the ISA allows it as a source
+    return constant_of(program_.function_address(module().body_of(operand.index)), bytes);
+  case OperandKind::none: // where the ISA allows it as a source
+    break;
   default:
-    return not_placed(type);
+    all_placed_ = false;
+  }
+  return constant_of(0, bytes);
+}
+
+Slot Decoder::src(const Operand& operand, Type type) {
+  return source(operand, register_bytes(type));
+}
+
+Slot Decoder::src(const Operand& operand) {
+  return source(operand, operand.bytes);
+}
+
+Slot Decoder::dst(size_t operand, Type type, size_t element) {
+  return element < count(operand) ? dst(by_text_[operand][element], type) : not_placed(type);
+}
+
+Slot Decoder::src(size_t operand, Type type, size_t element) {
+  return element < count(operand) ? src(by_text_[operand][element], type) : not_placed(type);
+}
+
+void Decoder::add_dsts(std::vector<Slot>& out, size_t operand, Type type) {
+  for (const Operand& element : operands(operand))
+    out.push_back(dst(element, type));
+}
+
+void Decoder::add_srcs(std::vector<Slot>& out, size_t operand, Type type) {
+  for (const Operand& element : operands(operand))
+    out.push_back(src(element, type));
+}
+
+uint32_t Decoder::param_offset(const lowered::VariableAddress& address) const {
+  using Scope = ptx::Operand::SymbolScope;
+  switch (address.scope) {
+  case Scope::param:
+    return code_.param_offsets[address.symbol];
+  case Scope::return_param:
+    return code_.return_offsets[address.symbol];
+  default:
+    return code_.variable_offsets[address.symbol];
   }
 }
 
-// %r1+4, computed in the register's own width.
-Slot Decoder::sum(Slot slot, int64_t addend) {
-  if (slot.bytes != 2 && slot.bytes != 4 && slot.bytes != 8)
-    return not_placed(Type::b32);
-  DecodedInst in;
-  in.handler = [](Exec& x, const DecodedInst& in) {
-    const auto add = [&](auto unit) {
-      using T = decltype(unit);
-      map1<T, T>(x, in, [&](T a) { return static_cast<T>(a + static_cast<T>(in.imm)); });
-    };
-    in.width == 2 ? add(uint16_t{}) : in.width == 4 ? add(uint32_t{}) : add(uint64_t{});
-    return Step::next;
-  };
-  const Slot total = temporary(slot.bytes == 2 ? Type::b16 : slot.bytes == 4 ? Type::b32 : Type::b64);
-  in.width = slot.bytes;
-  in.imm = addend;
-  set_operands(in, {total}, {slot});
-  emit(in);
-  return total;
+// A kernel that no launch can reach has no place for its variables: 0 will do.
+uint64_t Decoder::shared_offset(const ptx::Variable& variable) const {
+  const uint32_t offset = program_.shared_offset_of(variable);
+  return offset == kDynamicShared ? 0 : offset;
 }
 
-// The low bits of a value that is wider than the type: a handler's loop takes the lanes to be as far apart as
-// its type is wide.
-Slot Decoder::narrowed(Slot slot, Type type) {
-  const int bytes = register_bytes(type);
-  if (slot.bytes <= bytes || bytes == 0)
-    return slot;
-  DecodedInst in;
-  in.handler = [](Exec& x, const DecodedInst& in) {
-    const Slot &to = x.dst_slot(in), &from = x.src_slot(in, 0);
-    for_lanes(x.active, [&](int lane) { // little-endian
-      std::memcpy(x.bases[0] + to.offset + lane * to.bytes,
-                  x.bases[from.base] + from.offset + lane * from.bytes, to.bytes);
-    });
-    return Step::next;
-  };
-  const Slot low = temporary(type);
-  set_operands(in, {low}, {slot});
-  emit(in);
-  return low;
+// What is known of an address when the module is loaded.
+uint64_t Decoder::value_of(const lowered::VariableAddress& address) const {
+  const ptx::Variable& variable = lowered_.variable_of(address);
+  const auto offset = static_cast<uint64_t>(address.offset);
+  switch (variable.space) {
+  case StateSpace::param:
+    return param_offset(address) + offset;
+  case StateSpace::shared:
+  case StateSpace::shared_cluster:
+    return shared_offset(variable) + offset;
+  default: {
+    const Allocation* allocation = program_.allocation_of(variable);
+    return (allocation ? allocation->base : 0) + offset;
+  }
+  }
 }
 
-Slot Decoder::negated_predicate(Slot slot) {
-  DecodedInst in;
-  in.handler = [](Exec& x, const DecodedInst& in) {
-    x.set_pred(in, 0, ~x.pred(in, 0));
-    return Step::next;
-  };
-  const Slot negated = temporary(Type::pred);
-  set_operands(in, {negated}, {slot});
-  emit(in);
-  return negated;
+PlacedAddress Decoder::address(size_t operand) {
+  if (count(operand) == 0 || by_text_[operand][0].kind != OperandKind::address)
+    return {.base = not_placed(Type::u64)};
+  const lowered::Address& address = lowered_.addresses[by_text_[operand][0].index];
+  uint64_t offset = static_cast<uint64_t>(address.offset);
+  if (address.variable != ptx::kNone)
+    offset += value_of(lowered_.variables[address.variable]);
+  const bool has_base = address.base.kind != OperandKind::none;
+  const Type type = module().address_size_bits == 64 ? Type::u64 : Type::u32;
+  return {.base = has_base ? src(address.base, type) : constant(0, Type::u64),
+          .offset = static_cast<int64_t>(offset),
+          .space = address.space,
+          .has_base = has_base};
 }
 
-Slot Decoder::read_special_register(isa::SpecialRegister sreg, Type type) {
-  DecodedInst in;
-  const Type own = isa::type_of(sreg);
-  const Slot value = temporary(isa::bits_of(type) > isa::bits_of(own) ? type : own);
-  place_special_register(in, sreg, value);
-  emit(in);
-  return value;
+uint32_t Decoder::target(size_t operand) const {
+  return lowered_.blocks[by_text_[operand][0].index].begin;
 }
 
-void Decoder::place_special_register(DecodedInst& in, isa::SpecialRegister sreg, Slot value) {
-  if (sreg == isa::SpecialRegister::perctamemoryoffset || sreg == isa::SpecialRegister::perctamemorysize)
-    all_placed_ = false; // no launch gives a CTA memory of its own
+// --- the program's own instructions
+
+// False: no launch gives a CTA memory of its own.
+bool Decoder::decode_special(const lowered::Inst& inst, DecodedInst& in) {
+  const auto sreg = static_cast<isa::SpecialRegister>(lowered_.sources_of(inst)[0].index);
+  const Operand& to = lowered_.destinations_of(inst)[0];
+  const Slot value = dst(to, isa::type_of(sreg));
   in.handler = special_register_reader(sreg);
   if (finds_reserved_shared(sreg))
     program_.set_uses_reserved_shared();
   in.width = value.bytes;
   in.imm = static_cast<int64_t>(sreg);
   set_operands(in, {value}, {});
+  return sreg != isa::SpecialRegister::perctamemoryoffset && sreg != isa::SpecialRegister::perctamemorysize;
 }
 
-bool Decoder::read_special_register_to(DecodedInst& in, const ptx::Instruction& mov, Type type) {
-  const isa::SpecialRegister sreg = mov.operands[1].sreg;
-  if (mov.operands[1].kind != OperandKind::sreg || is_clock(sreg) ||
-      isa::bits_of(type) != isa::bits_of(isa::type_of(sreg)))
-    return false;
-  place_special_register(in, sreg, dst(mov.operands[0], type));
-  return true;
-}
-
-// Where a symbol lies is known now, except for local variables of functions that may be active more than
-// once, for dynamic shared memory, and for the CTA's rank in its cluster, which a shared address has above
-// its offset.
-Slot Decoder::symbol_address(const Operand& operand, Type type) {
-  const ptx::Variable& variable = variable_of(operand);
-  switch (variable.space) {
-  case StateSpace::shared:
-  case StateSpace::shared_cluster: {
-    const uint32_t offset = program_.shared_offset_of(function(), operand);
-    if (offset == kDynamicShared)
-      return launch_dependent_address(AddressBase::dynamic_shared, operand.offset, type);
-    return launch_dependent_address(AddressBase::shared, plus(offset, operand.offset), type);
-  }
-  case StateSpace::local:
-    return launch_dependent_address(AddressBase::local,
-                                    plus(code_.variable_offsets[operand.symbol], operand.offset), type);
-  case StateSpace::param:
-    return constant(static_cast<uint64_t>(plus(param_offset(operand), operand.offset)), type);
-  default: {
-    const Allocation* allocation = program_.allocation_of(function(), operand);
-    return constant((allocation ? allocation->base : 0) + static_cast<uint64_t>(operand.offset), type);
-  }
-  }
-}
-
-Slot Decoder::launch_dependent_address(AddressBase base, int64_t offset, Type type) {
-  DecodedInst in;
+void Decoder::decode_place(const lowered::Inst& inst, DecodedInst& in) {
+  enum Base : uint8_t { local, shared, dynamic_shared };
+  const lowered::VariableAddress& address = lowered_.variables[lowered_.sources_of(inst)[0].index];
+  const ptx::Variable& variable = lowered_.variable_of(address);
+  in.flags = variable.space == StateSpace::local                     ? local
+             : program_.shared_offset_of(variable) == kDynamicShared ? dynamic_shared
+                                                                     : shared;
+  in.imm = static_cast<int64_t>(static_cast<uint64_t>(address.offset) +
+                                (in.flags == local    ? code_.variable_offsets[address.symbol]
+                                 : in.flags == shared ? shared_offset(variable)
+                                                      : 0));
   in.handler = [](Exec& x, const DecodedInst& in) {
-    const auto base = static_cast<AddressBase>(in.flags);
     uint64_t address = in.imm;
-    if (base == AddressBase::local)
+    if (in.flags == local)
       address += x.warp->splits[x.split].stack.back().local_base;
     else
       address += uint64_t{x.cta->rank} << kSharedRankShift;
-    if (base == AddressBase::dynamic_shared)
+    if (in.flags == dynamic_shared)
       address += x.launch->dynamic_shared_offset;
     const auto fill = [&](auto* lanes, auto value) {
       if (x.active == kAllLanes)
@@ -349,83 +326,48 @@ Slot Decoder::launch_dependent_address(AddressBase base, int64_t offset, Type ty
       fill(x.dst<uint32_t>(in), static_cast<uint32_t>(address));
     return Step::next;
   };
-  const Slot value = temporary(isa::bits_of(type) == 64 ? type : Type::u32);
-  in.flags = static_cast<uint8_t>(base);
+  const Slot value = registers_[lowered_.destinations_of(inst)[0].index];
   in.width = value.bytes;
-  in.imm = offset;
   set_operands(in, {value}, {});
-  emit(in);
-  return value;
 }
 
-const ptx::Variable& Decoder::variable_of(const Operand& operand) const {
-  using Scope = Operand::SymbolScope;
-  switch (operand.symbol_scope) {
-  case Scope::function:
-    return function().variables[operand.symbol];
-  case Scope::param:
-    return function().params[operand.symbol];
-  case Scope::return_param:
-    return function().returns[operand.symbol];
-  default:
-    return module().variables[operand.symbol];
-  }
+void Decoder::decode_add(const lowered::Inst& inst, DecodedInst& in) {
+  in.handler = [](Exec& x, const DecodedInst& in) {
+    const auto add = [&](auto unit) {
+      using T = decltype(unit);
+      map1<T, T>(x, in, [&](T a) { return static_cast<T>(a + static_cast<T>(in.imm)); });
+    };
+    in.width == 2 ? add(uint16_t{}) : in.width == 4 ? add(uint32_t{}) : add(uint64_t{});
+    return Step::next;
+  };
+  const std::span<const Operand> sources = lowered_.sources_of(inst);
+  const Slot total = registers_[lowered_.destinations_of(inst)[0].index];
+  in.width = total.bytes;
+  in.imm = static_cast<int64_t>(lowered_.constants[sources[1].index]);
+  set_operands(in, {total}, {registers_[sources[0].index]});
 }
 
-uint32_t Decoder::param_offset(const Operand& operand) const {
-  using Scope = Operand::SymbolScope;
-  switch (operand.symbol_scope) {
-  case Scope::param:
-    return code_.param_offsets[operand.symbol];
-  case Scope::return_param:
-    return code_.return_offsets[operand.symbol];
-  default:
-    return code_.variable_offsets[operand.symbol];
-  }
+// A handler's loop takes the lanes to be as far apart as its type is wide, so a wider register will not do.
+void Decoder::decode_low(const lowered::Inst& inst, DecodedInst& in) {
+  in.handler = [](Exec& x, const DecodedInst& in) {
+    const Slot &to = x.dst_slot(in), &from = x.src_slot(in, 0);
+    for_lanes(x.active, [&](int lane) { // little-endian
+      std::memcpy(x.bases[0] + to.offset + lane * to.bytes,
+                  x.bases[from.base] + from.offset + lane * from.bytes, to.bytes);
+    });
+    return Step::next;
+  };
+  set_operands(in, {registers_[lowered_.destinations_of(inst)[0].index]},
+               {registers_[lowered_.sources_of(inst)[0].index]});
 }
 
-AddressOperand Decoder::address(const ptx::Instruction& instruction, const Operand& operand) {
-  AddressOperand out;
-  out.space = isa::space_of(*instruction.binding);
-  out.offset = operand.offset;
-  const Operand& base = operand.kind == OperandKind::address ? operand.elems[0] : operand;
-  if (&base != &operand)
-    out.offset = plus(out.offset, base.kind == OperandKind::imm ? static_cast<int64_t>(base.bits) : 0);
-  if (out.space == StateSpace::param) {
-    // A kernel reads its parameters from the launch; everything else in .param is of this activation.
-    const bool of_launch = function().is_entry && (base.kind != OperandKind::symbol ||
-                                                   base.symbol_scope == Operand::SymbolScope::param);
-    if (!of_launch)
-      out.space = StateSpace::reg;
-  }
-  if (base.kind == OperandKind::imm)
-    return out;
-  if (base.kind == OperandKind::symbol) {
-    const ptx::Variable& variable = variable_of(base);
-    if (variable.space == StateSpace::param) {
-      out.offset = plus(out.offset, plus(param_offset(base), base.offset));
-      return out;
-    }
-    if (out.space == StateSpace::generic) // a direct name with no space: the variable's own
-      out.space = variable.space;
-    if (variable.space == StateSpace::shared || variable.space == StateSpace::shared_cluster) {
-      out.space = StateSpace::shared; // by its name a variable is the CTA's own
-      const uint32_t offset = program_.shared_offset_of(function(), base);
-      if (offset != kDynamicShared) {
-        out.offset = plus(out.offset, plus(offset, base.offset));
-        return out;
-      }
-    }
-    if (variable.space == StateSpace::global || variable.space == StateSpace::const_) {
-      const Allocation* allocation = program_.allocation_of(function(), base);
-      const auto variable_address = static_cast<int64_t>(allocation ? allocation->base : 0);
-      out.offset = plus(out.offset, plus(variable_address, base.offset));
-      return out;
-    }
-  }
-  out.has_base = true;
-  out.base = src(base, module().address_size_bits == 64 ? Type::u64 : Type::u32);
-  return out;
+void Decoder::decode_not(const lowered::Inst& inst, DecodedInst& in) {
+  in.handler = [](Exec& x, const DecodedInst& in) {
+    x.set_pred(in, 0, ~x.pred(in, 0));
+    return Step::next;
+  };
+  set_operands(in, {registers_[lowered_.destinations_of(inst)[0].index]},
+               {registers_[lowered_.sources_of(inst)[0].index]});
 }
 
 void Decoder::set_operands(DecodedInst& in, std::span<const Slot> dsts, std::span<const Slot> srcs) {
@@ -435,13 +377,11 @@ void Decoder::set_operands(DecodedInst& in, std::span<const Slot> dsts, std::spa
   in.set_operands(ops, dsts.size());
 }
 
-void Decoder::set_simple_operands(DecodedInst& in, const ptx::Instruction& instruction, Type dst_type,
-                                  Type src_type) {
+void Decoder::set_simple_operands(DecodedInst& in, Type dst_type, Type src_type) {
   std::vector<Slot> srcs;
-  for (size_t i = 1; i < instruction.operands.size(); ++i)
-    srcs.push_back(src(instruction.operands[i], src_type));
-  const Slot d = dst(instruction.operands[0], dst_type);
-  set_operands(in, std::span(&d, 1), srcs);
+  for (size_t i = 1; i < by_text_.size(); ++i)
+    add_srcs(srcs, i, src_type);
+  set_operands(in, std::vector<Slot>{dst(0, dst_type)}, srcs);
 }
 
 } // namespace lemma::vgpu

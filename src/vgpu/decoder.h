@@ -1,10 +1,11 @@
-// From a typed PTX function to decoded code. Each family of instructions gives a selector, which picks the
-// handler and places the operands; what no selector takes decodes to a handler that reports `unsupported`
-// when reached.
+// From the lowered program to decoded code. Each family of instructions gives a selector, which picks the
+// handler and says which operands it reads and writes where; what no selector takes decodes to a handler that
+// reports `unsupported` when reached.
 //
 // Tests: tests/unit/vgpu/decode_test.cc.
 #pragma once
 
+#include "lowered/program.h"
 #include "vgpu/exec.h"
 #include "vgpu/program.h"
 
@@ -16,46 +17,54 @@
 
 namespace lemma::vgpu {
 
-// How an address operand decodes: the address is source `operand` (if any) plus DecodedInst::imm.
-struct AddressOperand {
-  isa::StateSpace space = isa::StateSpace::generic;
-  bool has_base = false; // a register; else the address is `offset` alone
-  Slot base;
+// An address: the value of `base`, plus `offset`.
+struct PlacedAddress {
+  Slot base; // a register, or a constant: 0 where the offset is all of the address
   int64_t offset = 0;
+  isa::StateSpace space = isa::StateSpace::generic;
+  bool has_base = false;
 };
 
 class Decoder {
 public:
-  Decoder(Program& program, Code& code);
+  Decoder(Program& program, Code& code, const lowered::Function& lowered);
 
   // Has the selector of the opcode's family choose the handler and place the operands; false where it does
   // not model the instruction.
-  bool select(const ptx::Instruction& instruction, DecodedInst& in);
+  bool select(const lowered::Inst& inst, DecodedInst& in);
 
   const ptx::Module& module() const { return *code_.module; }
   const ptx::Function& function() const { return *code_.function; }
   Program& program() { return program_; }
   Code& code() { return code_; }
 
+  // Operands of the instruction that is being decoded: `operand` counts as its text does, `element` in a
+  // vector, in d|p, or in what stands in an address, which is element 0 itself.
+  std::span<const lowered::Operand> operands(size_t operand) const;
+  const lowered::Notes& notes() const { return notes_; } // of it
+  size_t count(size_t operand) const { return operands(operand).size(); }
   // A destination: a register, or for a sink a temporary nobody reads (of `type`'s width).
-  Slot dst(const ptx::Operand& operand, isa::Type type);
-  // A source of the given type: a register, an immediate converted to the type's bits, a special register
-  // (read by an instruction emitted before this one), the address of a variable or function. Negated
-  // predicates and sums of a register and a constant become a temporary. All but registers have the type's
-  // width.
-  //
-  // An operand that is none of these - a vector where one value is wanted - makes the instruction
-  // unsupported. Of a part of a register (%r1.b0) the slot is the register's: the handler selects the part.
-  Slot src(const ptx::Operand& operand, isa::Type type);
-  // A constant, the same in every lane. Predicates: bits 0 or 1.
-  Slot constant(uint64_t bits, isa::Type type);
-  Slot constant128(uint64_t low, uint64_t high);
-  // A fresh register that no PTX name means.
-  Slot temporary(isa::Type type);
+  Slot dst(size_t operand, isa::Type type, size_t element = 0);
+  // A source: a register, or a value of the given type that is the same in all lanes. What is neither makes
+  // the instruction unsupported. Of a part of a register (%r1.b0) the slot is the register's: the handler
+  // selects the part.
+  Slot src(size_t operand, isa::Type type, size_t element = 0);
+  // All elements.
+  void add_dsts(std::vector<Slot>& out, size_t operand, isa::Type type);
+  void add_srcs(std::vector<Slot>& out, size_t operand, isa::Type type);
+  Slot dst(const lowered::Operand& operand, isa::Type type);
+  Slot src(const lowered::Operand& operand, isa::Type type);
+  Slot src(const lowered::Operand& operand); // of the width that it has in the lowered program
   // [base + offset], with the state space of the instruction's qualifiers; of a shared variable by its name,
   // `shared` (an offset without the CTA's rank), whatever they say; a .param address of a device
-  // function's parameter decodes to space `reg` (the frame's .param area).
-  AddressOperand address(const ptx::Instruction& instruction, const ptx::Operand& operand);
+  // function's parameter has the space `reg` (the frame's .param area).
+  PlacedAddress address(size_t operand);
+  // The pc that a label means.
+  uint32_t target(size_t operand) const;
+  // A constant, the same in every lane. Predicates: bits 0 or 1.
+  Slot constant(uint64_t bits, isa::Type type);
+  // A fresh register that no PTX name means.
+  Slot temporary(isa::Type type);
 
   // Gives the instruction its operands.
   void set_operands(DecodedInst& in, std::span<const Slot> dsts, std::span<const Slot> srcs);
@@ -63,11 +72,7 @@ public:
     set_operands(in, std::span(dsts.begin(), dsts.size()), std::span(srcs.begin(), srcs.size()));
   }
   // The common case: operand 0 is the destination of `dst_type`, the others are sources of `src_type`.
-  void set_simple_operands(DecodedInst& in, const ptx::Instruction& instruction, isa::Type dst_type,
-                           isa::Type src_type);
-  // Makes a mov of that type from a special register the reading of it; false: it has a type of its own, or
-  // counts the instructions before it.
-  bool read_special_register_to(DecodedInst& in, const ptx::Instruction& mov, isa::Type type);
+  void set_simple_operands(DecodedInst& in, isa::Type dst_type, isa::Type src_type);
   // A block of handler data that lives as long as the code.
   template <class T>
   T* make_extra(DecodedInst& in) {
@@ -90,38 +95,39 @@ public:
     in.extra = it->second.get();
     return static_cast<const T*>(it->second.get());
   }
-  // An instruction that runs before the one being decoded, under no guard.
-  void emit(DecodedInst in) { code_.insts.push_back(in); }
-
-  // The variable or parameter that a symbol operand names, and for one in .param its offset in the kernel's
-  // parameters or in a lane's param area.
-  const ptx::Variable& variable_of(const ptx::Operand& operand) const;
-  uint32_t param_offset(const ptx::Operand& operand) const;
+  // For a variable in .param, its offset in the kernel's parameters or in a lane's param area.
+  uint32_t param_offset(const lowered::VariableAddress& address) const;
+  const lowered::Function& lowered() const { return lowered_; }
 
 private:
   friend class FunctionDecoder;
-  Slot place(isa::Type type);
-  Slot register_slot(const ptx::Operand& operand) const;
-  Slot symbol_address(const ptx::Operand& operand, isa::Type type);
-  enum class AddressBase : uint8_t { local, shared, dynamic_shared };
-  Slot launch_dependent_address(AddressBase base, int64_t offset, isa::Type type);
-  Slot read_special_register(isa::SpecialRegister sreg, isa::Type type);
-  void place_special_register(DecodedInst& in, isa::SpecialRegister sreg, Slot value);
-  Slot negated_predicate(Slot slot);
-  Slot sum(Slot slot, int64_t addend);
-  Slot narrowed(Slot slot, isa::Type type);
+  Slot place(int bytes);
+  Slot source(const lowered::Operand& operand, int bytes);
+  Slot constant_of(uint64_t bits, int bytes);
   Slot not_placed(isa::Type type);
+  uint64_t value_of(const lowered::VariableAddress& address) const;
+  uint64_t shared_offset(const ptx::Variable& variable) const;
+  // The program's own.
+  bool decode_special(const lowered::Inst& inst, DecodedInst& in);
+  void decode_place(const lowered::Inst& inst, DecodedInst& in);
+  void decode_add(const lowered::Inst& inst, DecodedInst& in);
+  void decode_low(const lowered::Inst& inst, DecodedInst& in);
+  void decode_not(const lowered::Inst& inst, DecodedInst& in);
   uint32_t allocate_frame(uint32_t bytes, uint32_t align);
 
   Program& program_;
   Code& code_;
   std::map<std::pair<const isa::Binding*, uint64_t>, std::shared_ptr<void>> shared_;
-  const bool has_vectors_; // some register is declared .v2 or .v4
-  bool all_placed_ = true; // every operand of the instruction being decoded was one that a slot can stand for
+  const lowered::Function& lowered_;
+  std::vector<Slot> registers_; // by lowered::Function::registers
+  // Of the instruction being decoded; `by_text_`: what each operand of the text has become.
+  lowered::Notes notes_;
+  std::span<const lowered::Operand> operands_;
+  std::vector<std::span<const lowered::Operand>> by_text_;
+  bool all_placed_ = true; // every operand was one that a slot can stand for
 };
 
-// Bytes of one lane value of a register of this type: 0 for predicates, at least 2 otherwise.
-int register_bytes(isa::Type type);
+using lowered::register_bytes;
 
 // Picks handler and operands. Returns false for what it does not model.
 using Selector = bool (*)(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in);

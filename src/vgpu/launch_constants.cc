@@ -255,7 +255,7 @@ void make_cta_group(Code& code, const std::vector<bool>& of_cta, uint32_t begin,
   code.extras.push_back(std::move(group));
 }
 
-void find_constants_of_ctas(Code& code, std::span<const PcRange> ranges, const Constants& constants) {
+void find_constants_of_ctas(Code& code, std::span<const lowered::Block> blocks, const Constants& constants) {
   std::vector<bool> of_cta(code.insts.size());
   for (uint32_t pc = 0; pc < of_cta.size(); ++pc)
     of_cta[pc] = constants.computes_constants(code.insts[pc]) && constants.is_of_cta(code.insts[pc]);
@@ -264,7 +264,7 @@ void find_constants_of_ctas(Code& code, std::span<const PcRange> ranges, const C
     return (of_cta[pc] || in.computes) && !in.guarded && !in.always_run && !in.checks_init &&
            !in.marks_written && in.source != ptx::kNone && !loop_around(code, pc);
   };
-  for (const PcRange& block : ranges)
+  for (const lowered::Block& block : blocks)
     for (uint32_t begin = block.begin; begin < block.end; ++begin) {
       uint32_t end = begin;
       while (end < block.end && may_stand_in_one(end))
@@ -284,7 +284,7 @@ bool begins_launch_constants(const DecodedInst& in) {
   return in.handler == run_group;
 }
 
-std::vector<bool> find_launch_constants(Code& code, std::span<const PcRange> ranges) {
+std::vector<bool> find_launch_constants(Code& code, std::span<const lowered::Block> blocks) {
   const Constants constants(code);
   for (DecodedInst& in : code.insts)
     if (code.opcode_of(in) == Opcode::wmma_load && in.op_count == in.dst_count + 2 &&
@@ -304,7 +304,7 @@ std::vector<bool> find_launch_constants(Code& code, std::span<const PcRange> ran
           code.constant_predicates.push_back(slot->offset);
   std::sort(code.constant_predicates.begin(), code.constant_predicates.end());
   code.frame_bytes = align_up(code.frame_bytes, sizeof(uint64_t));
-  for (const PcRange& block : ranges)
+  for (const lowered::Block& block : blocks)
     for (uint32_t begin = block.begin; begin < block.end; ++begin) {
       uint32_t end = begin;
       while (end < block.end && computes[end] && may_begin(code.insts[begin]))
@@ -315,7 +315,7 @@ std::vector<bool> find_launch_constants(Code& code, std::span<const PcRange> ran
       begin = end;
     }
   if (code.function->is_entry)
-    find_constants_of_ctas(code, ranges, constants);
+    find_constants_of_ctas(code, blocks, constants);
   return computes;
 }
 

@@ -23,9 +23,9 @@
 
 namespace lemma::vgpu {
 
-// In decoded code, once what it reads before it writes is known, and its loops. `ranges` is each block's
-// place. Returns, by pc, the instructions in loops that compute one.
-std::vector<bool> find_launch_constants(Code& code, std::span<const PcRange> ranges);
+// In decoded code, once what it reads before it writes is known, and its loops. Returns, by pc, the
+// instructions in loops that compute one.
+std::vector<bool> find_launch_constants(Code& code, std::span<const lowered::Block> blocks);
 
 // Does the instruction begin some that are passed over, in a loop? Or some that a CTA has once?
 bool begins_launch_constants(const DecodedInst& in);

@@ -1,9 +1,5 @@
-// A way that comes back to the pc it began at stays within what the backward jumps span, if those that
-// overlap count as one: it could leave that only by another backward jump that overlaps it. So no loop need
-// be known, in whatever order the blocks lie. See loops.h.
+// Loops are the lowered program's (lowered/loops.h); here are their places in the frame.
 #include "vgpu/loops.h"
-
-#include "vgpu/decoder.h"
 
 #include <algorithm>
 
@@ -11,27 +7,6 @@ namespace lemma::vgpu {
 namespace {
 
 constexpr uint32_t kHashed = 8; // bytes at a time
-
-// The return at the end of a body is none.
-bool is_jump(const Code& code, const DecodedInst& in) {
-  return code.opcode_of(in) == isa::Opcode::bra ||
-         (in.source == ptx::kNone && in.always_run && in.handler != return_instruction().handler);
-}
-
-// Backward jumps that overlap as one, by pc.
-std::vector<Code::Loop> spans_of_jumps(const Code& code) {
-  std::vector<Code::Loop> loops;
-  for (uint32_t pc = 0; pc < code.insts.size(); ++pc) { // so their ends are in order
-    const DecodedInst& in = code.insts[pc];
-    if (!is_jump(code, in) || in.target > pc)
-      continue;
-    uint32_t begin = in.target;
-    for (; !loops.empty() && loops.back().end > begin; loops.pop_back())
-      begin = std::min(begin, loops.back().begin);
-    loops.push_back({.begin = begin, .end = pc + 1, .changes = {}});
-  }
-  return loops;
-}
 
 // Sorted, those that touch as one.
 std::vector<FrameRange> merged(std::vector<FrameRange> ranges) {
@@ -77,13 +52,24 @@ std::vector<FrameRange> changes_of(const Code& code, const Code::Loop& loop) {
 
 } // namespace
 
-void find_loops(Code& code) {
-  // Where a table leads is not looked at, nor when a wgmma writes its registers.
-  if (code.has_wgmma || std::any_of(code.insts.begin(), code.insts.end(), [&](const DecodedInst& in) {
-        return code.opcode_of(in) == isa::Opcode::brx_idx;
-      }))
-    return;
-  code.loops = spans_of_jumps(code);
+void place_loops(Code& code, const lowered::Function& lowered, std::span<const Slot> slots) {
+  std::vector<FrameRange> clocks;
+  for (size_t reg = 0; reg < slots.size(); ++reg)
+    if (lowered.registers[reg].holds_clock)
+      clocks.push_back({slots[reg].offset, slots[reg].offset + slots[reg].bytes * kWarpSize});
+  uint32_t begin = 0;
+  for (const FrameRange& clock : merged(std::move(clocks))) {
+    if (begin < clock.begin)
+      code.loop_state.push_back({begin, clock.begin});
+    begin = clock.end;
+  }
+  code.loop_state.push_back({begin, static_cast<uint32_t>(code.frame_bytes)});
+  for (const lowered::Loop& loop : lowered.loops)
+    code.loops.push_back({.begin = loop.begin, .end = loop.end, .changes = {}});
+  find_changes(code);
+}
+
+void find_changes(Code& code) {
   for (Code::Loop& loop : code.loops)
     loop.changes = changes_of(code, loop);
 }

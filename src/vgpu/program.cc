@@ -379,17 +379,13 @@ const Code* Program::code_at(uint64_t address) const {
   return codes_[index].get();
 }
 
-const Allocation* Program::allocation_of(const ptx::Function& function, const ptx::Operand& symbol) const {
-  return allocation_of(variable_named(*module_, function, symbol));
-}
-
 const Allocation* Program::allocation_of(const ptx::Variable& variable) const {
   const auto it = allocations_.find(&variable);
   return it == allocations_.end() ? nullptr : it->second;
 }
 
-uint32_t Program::shared_offset_of(const ptx::Function& function, const ptx::Operand& symbol) const {
-  const auto it = shared_offsets_.find(&variable_named(*module_, function, symbol));
+uint32_t Program::shared_offset_of(const ptx::Variable& variable) const {
+  const auto it = shared_offsets_.find(&variable);
   return it == shared_offsets_.end() ? kDynamicShared : it->second;
 }
 

@@ -46,10 +46,9 @@ public:
   std::byte* constants() const { return constants_; }
 
   // Where a global or const variable lies; null for other spaces.
-  const Allocation* allocation_of(const ptx::Function& function, const ptx::Operand& symbol) const;
   const Allocation* allocation_of(const ptx::Variable& variable) const;
   // Offset of a .shared variable in the CTA's shared memory, or kDynamicShared.
-  uint32_t shared_offset_of(const ptx::Function& function, const ptx::Operand& symbol) const;
+  uint32_t shared_offset_of(const ptx::Variable& variable) const;
   // "tile + 0x40": the variable that holds the place, and how far in it. Where none is known, as name_of().
   std::string describe(const MemoryPlace& place, const Code& entry) const;
   // Static shared memory of a kernel, system's reserved bytes included, and the alignment its dynamic part

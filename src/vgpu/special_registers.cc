@@ -2,6 +2,7 @@
 // of what is the same in all lanes. A register that the virtual GPU has nothing to say about reads as 0.
 #include "vgpu/special_registers.h"
 
+#include "isa/effects.h"
 #include "support/align.h"
 #include "vgpu/machine.h"
 #include "vgpu/waiting.h"
@@ -173,39 +174,20 @@ Step read_uniform(Exec& x, const DecodedInst& in) {
 } // namespace
 
 Handler special_register_reader(SpecialRegister sreg) {
-  switch (sreg) {
-  case SpecialRegister::tid_x:
-  case SpecialRegister::tid_y:
-  case SpecialRegister::tid_z:
-    return read_tid;
-  case SpecialRegister::laneid:
-  case SpecialRegister::lanemask_eq:
-  case SpecialRegister::lanemask_le:
-  case SpecialRegister::lanemask_lt:
-  case SpecialRegister::lanemask_ge:
-  case SpecialRegister::lanemask_gt:
-    return read_lane;
+  switch (isa::extent_of(sreg)) {
+  case isa::Extent::moment:
+    return run_read_clock;
+  case isa::Extent::thread:
+    return sreg == SpecialRegister::tid_x || sreg == SpecialRegister::tid_y || sreg == SpecialRegister::tid_z
+               ? read_tid
+               : read_lane;
   default:
-    return is_clock(sreg) ? run_read_clock : read_uniform;
+    return read_uniform;
   }
 }
 
 bool finds_reserved_shared(SpecialRegister sreg) {
   return sreg == SpecialRegister::reserved_smem_offset_0 || sreg == SpecialRegister::reserved_smem_offset_1;
-}
-
-bool is_clock(SpecialRegister sreg) {
-  switch (sreg) {
-  case SpecialRegister::clock:
-  case SpecialRegister::clock_hi:
-  case SpecialRegister::clock64:
-  case SpecialRegister::globaltimer:
-  case SpecialRegister::globaltimer_lo:
-  case SpecialRegister::globaltimer_hi:
-    return true;
-  default:
-    return false;
-  }
 }
 
 bool reads_clock(const DecodedInst& in) {

@@ -11,9 +11,6 @@ namespace lemma::vgpu {
 // DecodedInst::width the bytes of the destination's lanes (0: a predicate).
 Handler special_register_reader(isa::SpecialRegister sreg);
 
-// %clock and %globaltimer, and their parts.
-bool is_clock(isa::SpecialRegister sreg);
-
 // %reserved_smem_offset_0 and _1: where cooperative groups keep what tiles of several warps share.
 bool finds_reserved_shared(isa::SpecialRegister sreg);
 

@@ -3,7 +3,7 @@
 //
 // Polling. A loop polls if its state at a backward jump comes round again: the same registers, and no store
 // or arrival in between. What it reads from memory must then be the same each time, so it goes on for ever
-// unless somebody else writes. Registers that hold clocks do not count (clock_registers.h): such a loop goes
+// unless somebody else writes. Registers that hold clocks do not count (lowered/loops.h): such a loop goes
 // on for ever unless somebody writes, or its time is over.
 //
 // Mbarriers. A try_wait that fails waits until the phase completes. When nothing else can move it returns

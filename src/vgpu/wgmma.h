@@ -11,7 +11,7 @@
 // registers is taken when each warp issues its part. Several in a row on the same accumulators are one
 // product, several times as deep: accumulators are read and written once. The warps meet at the commit_group,
 // but a warp that could touch its accumulators before meets the others at the operation already
-// (deferred_wgmma.h), and so no warp ever finds an operation of its own that has not executed, nor leaves the
+// (lowered/wgmma.h), and so no warp ever finds an operation of its own that has not executed, nor leaves the
 // function whose registers one works on. An observer is told of each operation by itself, when the fourth
 // warp issues it: it executes then.
 //

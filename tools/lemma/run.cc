@@ -76,7 +76,7 @@ Result<ExitStatus, Stop> run_file(Run& run) {
   if (!run.options.sarif.empty())
     if (auto writable = check_writable(run.options.sarif); !writable)
       return usage(std::move(writable).error());
-  if (run.is_mlir && !run.options.has_grid && has_host_code(*text))
+  if (run.is_mlir && !run.options.has_grid && run.options.dump_code.empty() && has_host_code(*text))
     return run_whole(run, *text);
   return run_kernel(run, *std::move(text));
 }

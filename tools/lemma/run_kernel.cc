@@ -126,6 +126,15 @@ Result<ExitStatus, Stop> finish(Run& run, const Launched& launched) {
   return status;
 }
 
+// --dump-code
+Result<ExitStatus, Stop> print_lowered(const Kernel& kernel, const std::string& pass) {
+  const auto text = kernel.lowered(pass == "all" ? "" : pass);
+  if (!text)
+    return usage(fmt::format("--dump-code={}: {}", pass, text.error().text));
+  std::fputs(text->c_str(), stdout);
+  return kSuccess;
+}
+
 } // namespace
 
 Result<ExitStatus, Stop> run_kernel(Run& run, std::string text) {
@@ -137,7 +146,8 @@ Result<ExitStatus, Stop> run_kernel(Run& run, std::string text) {
     text = std::move(compiled->text);
     functions = std::move(compiled->kernels);
   }
-  if (!run.options.has_grid || !run.options.has_block)
+  const bool runs = run.options.dump_code.empty();
+  if (runs && (!run.options.has_grid || !run.options.has_block))
     return usage("--grid and --block are required: CTAs, and threads of a CTA");
   const LoadOptions load{.name = run.ptx_name(), .arch = run.options.arch};
   const DeviceOptions device_options{.arch = run.options.arch,
@@ -155,6 +165,8 @@ Result<ExitStatus, Stop> run_kernel(Run& run, std::string text) {
   const auto kernel = module->kernel(run.options.entry);
   if (!kernel)
     return stop(kernel.error());
+  if (!runs)
+    return print_lowered(*kernel, run.options.dump_code);
   const auto lowered_from = std::find_if(functions.begin(), functions.end(), [&](const MlirKernel& function) {
     return function.name == kernel->name();
   });

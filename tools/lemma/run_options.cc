@@ -162,6 +162,11 @@ RunCommandLine::RunCommandLine(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--stats", w.stats, "print instructions, matrix FLOPs, accesses to memory, time and FLOP/s");
   app.add_flag("--coverage", w.coverage, "print which lines ran, and how often");
+  app.add_flag("--dump-code{all}", w.dump_code,
+               "run nothing, and print the kernel as the virtual GPU lowers it; --dump-code=PASS: as it is "
+               "after that "
+               "pass")
+      ->type_name("");
   app.add_flag("--fidelity", w.fidelity,
                "print how well the bits of the instructions that ran are known, the least known first");
   app.add_flag("--json", w.json, "print one JSON object; device printf goes to standard error");
@@ -198,6 +203,7 @@ Result<void, Stop> RunCommandLine::read(RunOptions& options, RunArguments& argum
   options.sarif = words_.sarif;
   options.stats = words_.stats;
   options.coverage = words_.coverage;
+  options.dump_code = words_.dump_code;
   options.fidelity = words_.fidelity;
   options.notes = words_.notes;
   options.all = words_.all;

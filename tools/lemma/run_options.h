@@ -28,6 +28,7 @@ struct RunOptions {
   uint64_t schedules = 0;                // --explore; 0: the one run
   uint64_t max_memory_bytes = 0;         // 0: as DeviceOptions has it
   std::string suppress, baseline, sarif; // files; empty: none
+  std::string dump_code;                 // a pass, or "all"; empty: the kernel runs
   bool stats = false, coverage = false, fidelity = false, notes = false, all = false, keep_outputs = false;
   bool show_in_libraries = false; // what is suppressed there
 };
@@ -49,7 +50,7 @@ private:
     std::string file, device = "cpu", arch, entry, matmul_schedule, grid, block, cluster, smem = "0",
                       async = "eager", elect = "lowest", on_fault = "stop", seed = "0", schedule = "0",
                       explore = "0", check_ctas = "0", max_instructions = "0", max_memory = "0";
-    std::string suppress, baseline, sarif;
+    std::string suppress, baseline, sarif, dump_code;
     bool deterministic = false, stats = false, coverage = false, fidelity = false, check = false,
          notes = false, all = false, json = false, keep_outputs = false, allow_tf32 = false,
          show_in_libraries = false;

@@ -5,7 +5,6 @@
 // PTX ISA: "Floating Point Instructions: div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh", "Half Precision
 // Floating Point Instructions: tanh, ex2". Tests: tests/unit/vgpu/approximate_test.cc.
 #include "numeric/mufu.h"
-#include "vgpu/constant_divisors.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/select.h"
 
@@ -45,7 +44,8 @@ void add_f64(RowTable& t, Opcode opcode, std::initializer_list<Qual> quals) {
 }
 template <Mufu kForm>
 void add_division(RowTable& t, std::initializer_list<Qual> quals) {
-  t.add(Opcode::div, {Type::f32}, quals, run<kForm, uint32_t, 1>, Type::f32, {Type::f32, Type::f32});
+  t.add(Opcode::div, {Type::f32}, quals, run<kForm, uint32_t, 1>, Type::f32, {Type::f32, Type::f32},
+        Modes::none, run<numeric::by_constant(kForm), uint32_t, 1>);
 }
 template <Mufu kForm>
 void add_halves(RowTable& t, Opcode opcode, Type one, Type two, std::initializer_list<Qual> quals) {
@@ -92,22 +92,7 @@ const RowTable& table() {
   return table;
 }
 
-template <Mufu kForm>
-constexpr std::array<Handler, 2> division() {
-  return {run<kForm, uint32_t, 1>, run<numeric::by_constant(kForm), uint32_t, 1>};
-}
-
 } // namespace
-
-Handler division_by_constant(Handler handler) {
-  static constexpr std::array<std::array<Handler, 2>, 4> divisions = {
-      division<Mufu::div_f32>(), division<Mufu::div_ftz_f32>(), division<Mufu::div_full_f32>(),
-      division<Mufu::div_full_ftz_f32>()};
-  for (const auto& [any, by_constant] : divisions)
-    if (handler == any)
-      return by_constant;
-  return nullptr;
-}
 
 bool pick_approximate(const ptx::Instruction& instruction, Selection& selection) {
   return table().pick(instruction, selection);

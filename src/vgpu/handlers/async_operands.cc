@@ -10,14 +10,6 @@ namespace lemma::vgpu {
 using isa::StateSpace;
 using isa::Type;
 
-PlacedAddress place_address(Decoder& decoder, const ptx::Instruction& instruction,
-                            const ptx::Operand& operand) {
-  const AddressOperand address = decoder.address(instruction, operand);
-  return {.base = address.has_base ? address.base : decoder.constant(0, Type::u64),
-          .offset = address.offset,
-          .space = address.space};
-}
-
 uint64_t lane_address(const Exec& x, const DecodedInst& in, int index, int64_t offset, int lane) {
   const uint64_t address = x.src_lane(in, index, lane) + static_cast<uint64_t>(offset);
   return x.src_slot(in, index).bytes == 4 ? static_cast<uint32_t>(address) : address;

@@ -16,15 +16,6 @@
 
 namespace lemma::vgpu {
 
-// Places an address operand as a source: its base register, or the constant 0 where the offset is all of it.
-struct PlacedAddress {
-  Slot base;
-  int64_t offset = 0;
-  isa::StateSpace space = isa::StateSpace::generic;
-};
-PlacedAddress place_address(Decoder& decoder, const ptx::Instruction& instruction,
-                            const ptx::Operand& operand);
-
 // The address in each lane: source `index` plus the offset.
 uint64_t lane_address(const Exec& x, const DecodedInst& in, int index, int64_t offset, int lane);
 

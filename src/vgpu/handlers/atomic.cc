@@ -236,10 +236,6 @@ Update find_update(Qual operation, Type type) {
   }
 }
 
-std::span<const Operand> elements_of(const Operand& operand) {
-  return operand.kind == OperandKind::vector ? std::span(operand.elems) : std::span(&operand, 1);
-}
-
 // add.noftz.f32: subnormals stay in global memory too.
 struct AddKeepingSubnormals {
   using Element = uint32_t;
@@ -263,29 +259,27 @@ Handler find_handler(const ptx::Instruction& instruction) {
 bool select_atomic(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
   const Type type = instruction.type();
   const bool returns = instruction.opcode == Opcode::atom;
-  const std::span<const Operand> operands = std::span(instruction.operands).subspan(returns ? 1 : 0);
+  const size_t at = returns ? 1 : 0; // of the address
   in.handler = find_handler(instruction);
-  if (!in.handler || operands.size() < 2)
+  if (!in.handler || instruction.operands.size() < at + 2)
     return false;
-  const AddressOperand address = decoder.address(instruction, operands[0]);
+  const PlacedAddress address = decoder.address(at);
   in.flags = static_cast<uint8_t>(address.space);
   in.imm = address.offset;
-  std::vector<Slot> srcs{address.has_base ? address.base : decoder.constant(0, Type::u64)};
-  for (const Operand& element : elements_of(operands[1]))
-    srcs.push_back(decoder.src(element, type));
+  std::vector<Slot> srcs{address.base};
+  decoder.add_srcs(srcs, at + 1, type);
   const size_t elements = srcs.size() - 1;
   if (elements > kMaxElements)
     return false;
   in.width = static_cast<uint8_t>(elements * isa::bytes_of(type));
   if (instruction.has(Qual::cas)) { // else a further operand is a cache policy
-    if (operands.size() < 3)
+    if (instruction.operands.size() < at + 3)
       return false;
-    srcs.push_back(decoder.src(operands[2], type));
+    srcs.push_back(decoder.src(at + 2, type));
   }
   std::vector<Slot> dsts;
   if (returns)
-    for (const Operand& element : elements_of(instruction.operands[0]))
-      dsts.push_back(decoder.dst(element, type));
+    decoder.add_dsts(dsts, 0, type);
   decoder.set_operands(in, dsts, srcs);
   if (const Handler handler = vector_atomic(in))
     in.handler = handler;
@@ -345,9 +339,9 @@ bool select_proxy_fence(Decoder& decoder, const ptx::Instruction& instruction, D
     decoder.set_operands(in, {}, {});
     return true;
   }
-  const AddressOperand address = decoder.address(instruction, instruction.operands[0]); // of a tensor map
+  const PlacedAddress address = decoder.address(0); // of a tensor map
   in.imm = address.offset;
-  decoder.set_operands(in, {}, {address.has_base ? address.base : decoder.constant(0, Type::u64)});
+  decoder.set_operands(in, {}, {address.base});
   return true;
 }
 

@@ -197,10 +197,9 @@ Step run(Exec& x, const DecodedInst& in) {
 
 // --- decoding ---
 
-AddressPlan add_address(Decoder& d, const Instruction& instruction, const Operand& operand, StateSpace space,
-                        std::vector<Slot>& srcs) {
-  const AddressOperand address = d.address(instruction, operand);
-  srcs.push_back(address.has_base ? address.base : d.constant(0, Type::u64));
+AddressPlan add_address(Decoder& d, size_t operand, StateSpace space, std::vector<Slot>& srcs) {
+  const PlacedAddress address = d.address(operand);
+  srcs.push_back(address.base);
   // By its name a shared variable is the CTA's own.
   const bool named_shared = !address.has_base && space != StateSpace::global;
   return {.space = named_shared ? StateSpace::shared : space,
@@ -220,33 +219,31 @@ bool choose_reduction(const Instruction& instruction, BulkPlan& plan) {
 }
 
 bool select_bulk(Decoder& d, const Instruction& instruction, DecodedInst& in) {
-  const auto& operands = instruction.operands;
   auto& plan = *d.make_extra<BulkPlan>(in);
   plan.to_global = instruction.has(Qual::bulk_group);
   const bool from_global = instruction.has(Qual::global) && !plan.to_global;
   const StateSpace shared =
       instruction.has(Qual::shared_cluster) ? StateSpace::shared_cluster : StateSpace::shared;
   std::vector<Slot> srcs;
-  plan.to = add_address(d, instruction, operands[0], plan.to_global ? StateSpace::global : shared, srcs);
-  plan.from =
-      add_address(d, instruction, operands[1], from_global ? StateSpace::global : StateSpace::shared, srcs);
+  plan.to = add_address(d, 0, plan.to_global ? StateSpace::global : shared, srcs);
+  plan.from = add_address(d, 1, from_global ? StateSpace::global : StateSpace::shared, srcs);
   plan.size_source = static_cast<int>(srcs.size());
   size_t next = 2;
-  srcs.push_back(d.src(operands[next++], Type::u32));
+  srcs.push_back(d.src(next++, Type::u32));
   if (instruction.has(Qual::ignore_oob)) {
     plan.ignored_source = static_cast<int>(srcs.size());
-    srcs.push_back(d.src(operands[next++], Type::u32));
-    srcs.push_back(d.src(operands[next++], Type::u32));
+    srcs.push_back(d.src(next++, Type::u32));
+    srcs.push_back(d.src(next++, Type::u32));
   }
   if (!plan.to_global) // beside the destination, which may be in another CTA
-    plan.mbarrier = add_address(d, instruction, operands[next++], shared, srcs);
+    plan.mbarrier = add_address(d, next++, shared, srcs);
   if (names_ctas(instruction)) {
     plan.mask_source = static_cast<int>(srcs.size());
-    srcs.push_back(d.src(operands[next++], Type::b16));
+    srcs.push_back(d.src(next++, Type::b16));
   }
   if (instruction.has(Qual::cp_mask)) { // after a cache policy
     plan.byte_mask_source = static_cast<int>(srcs.size());
-    srcs.push_back(d.src(operands[instruction.has(Qual::L2_cache_hint) ? next + 1 : next], Type::b16));
+    srcs.push_back(d.src(instruction.has(Qual::L2_cache_hint) ? next + 1 : next, Type::b16));
   }
   if (instruction.opcode == Opcode::cp_reduce_async_bulk && !choose_reduction(instruction, plan))
     return false;
@@ -259,17 +256,14 @@ bool select_elements(Decoder& d, const Instruction& instruction, DecodedInst& in
   if (!instruction.has(Qual::mbarrier_complete_tx_bytes)) // nobody can wait for it: performed at once
     return instruction.opcode == Opcode::st_async ? select_store(d, instruction, in)
                                                   : select_atomic(d, instruction, in);
-  const auto& operands = instruction.operands;
   auto& plan = *d.make_extra<BulkPlan>(in);
   const StateSpace space =
       instruction.has(Qual::shared_cluster) ? StateSpace::shared_cluster : StateSpace::generic;
   std::vector<Slot> srcs;
-  plan.to = add_address(d, instruction, operands[0], space, srcs);
-  plan.mbarrier = add_address(d, instruction, operands[2], space, srcs);
+  plan.to = add_address(d, 0, space, srcs);
+  plan.mbarrier = add_address(d, 2, space, srcs);
   plan.first_element = static_cast<int>(srcs.size());
-  for (const Operand& element :
-       operands[1].kind == OperandKind::vector ? std::span(operands[1].elems) : std::span(&operands[1], 1))
-    srcs.push_back(d.src(element, instruction.type()));
+  d.add_srcs(srcs, 1, instruction.type());
   plan.elements = static_cast<int>(srcs.size()) - plan.first_element;
   plan.element_bytes = static_cast<uint32_t>(isa::bytes_of(instruction.type()));
   if (instruction.opcode == Opcode::red_async && !choose_reduction(instruction, plan))
@@ -309,12 +303,12 @@ Step run_zeros(Exec& x, const DecodedInst& in) {
   return Step::next;
 }
 
-bool select_zeros(Decoder& d, const Instruction& instruction, DecodedInst& in) {
-  const PlacedAddress address = place_address(d, instruction, instruction.operands[0]);
+bool select_zeros(Decoder& d, const Instruction&, DecodedInst& in) {
+  const PlacedAddress address = d.address(0);
   in.flags = static_cast<uint8_t>(address.space);
   in.imm = address.offset;
   in.handler = run_zeros;
-  d.set_operands(in, {}, {address.base, d.src(instruction.operands[1], Type::b64)});
+  d.set_operands(in, {}, {address.base, d.src(1, Type::b64)});
   return true;
 }
 

@@ -57,16 +57,15 @@ Step run_getctarank(Exec& x, const DecodedInst& in) {
 
 bool select_mapa(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   const Type type = instruction.type();
-  const auto& operands = instruction.operands;
   in.handler = register_bytes(type) == 8 ? run_mapa<uint64_t> : run_mapa<uint32_t>;
-  d.set_operands(in, {d.dst(operands[0], type)}, {d.src(operands[1], type), d.src(operands[2], Type::u32)});
+  d.set_operands(in, {d.dst(0, type)}, {d.src(1, type), d.src(2, Type::u32)});
   return true;
 }
 
 bool select_getctarank(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   const Type type = instruction.type();
   in.handler = register_bytes(type) == 8 ? run_getctarank<uint64_t> : run_getctarank<uint32_t>;
-  d.set_operands(in, {d.dst(instruction.operands[0], Type::u32)}, {d.src(instruction.operands[1], type)});
+  d.set_operands(in, {d.dst(0, Type::u32)}, {d.src(1, type)});
   return true;
 }
 

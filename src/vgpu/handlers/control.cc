@@ -97,12 +97,13 @@ bool select_branch(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
   if (instruction.opcode == isa::Opcode::bra) {
     in.handler = run_bra;
     in.guards_itself = true; // so that loops are runs
+    in.target = d.target(0);
     return true;
   }
   in.handler = run_brx;
   auto* table = d.make_extra<BranchTable>(in);
   table->instructions = &d.function().target_lists[instruction.operands[1].symbol].labels;
-  d.set_operands(in, {}, {d.src(instruction.operands[0], Type::u32)});
+  d.set_operands(in, {}, {d.src(0, Type::u32)});
   return true;
 }
 
@@ -340,24 +341,25 @@ Step run_ret(Exec& x, const DecodedInst&) {
   return Step::reschedule;
 }
 
-// False for what no call can pass.
-bool pass(Decoder& d, const Operand& operand, Type type, bool is_result, Passed& passed) {
-  const auto slot = [&](const Operand& o) { return is_result ? d.dst(o, type) : d.src(o, type); };
-  switch (operand.kind) {
-  case OperandKind::symbol:
-    if (d.variable_of(operand).space != StateSpace::param || operand.offset != 0)
+// Takes the operands of an argument or a result, `text`, off the front of `operands`. False for what no call
+// can pass.
+bool pass(Decoder& d, const Operand& text, bool is_result, std::span<const lowered::Operand>& operands,
+          Passed& passed) {
+  const uint32_t width = lowered::width_of(text, d.function());
+  for (const lowered::Operand& operand : operands.first(width)) {
+    if (operand.kind != lowered::OperandKind::variable) {
+      passed.elements.push_back(is_result ? d.dst(operand, Type::b64) : d.src(operand));
+      continue;
+    }
+    const lowered::VariableAddress& address = d.lowered().variables[operand.index];
+    const ptx::Variable& variable = d.lowered().variable_of(address);
+    if (variable.space != StateSpace::param || address.offset != 0)
       return false;
-    passed.offset = d.param_offset(operand);
-    passed.bytes = static_cast<uint32_t>(d.variable_of(operand).size_bytes);
-    return true;
-  case OperandKind::vector:
-    for (const Operand& element : operand.elems)
-      passed.elements.push_back(slot(element));
-    return true;
-  default:
-    passed.elements.push_back(slot(operand));
-    return true;
+    passed.offset = d.param_offset(address);
+    passed.bytes = static_cast<uint32_t>(variable.size_bytes);
   }
+  operands = operands.subspan(width);
+  return true;
 }
 
 // Gives the registers among a builtin's arguments and results their places in the param area. False where it
@@ -378,16 +380,6 @@ bool place_for_builtin(Decoder& d, CallSite& site) {
   return fits_builtin(site.builtin, bytes[0], bytes[1]);
 }
 
-// Types of a callee's parameters, for immediates; of an indirect call, by its prototype.
-const std::vector<ptx::Variable>* parameters_of(Decoder& d, const ptx::Instruction& instruction) {
-  if (instruction.operands[0].kind == OperandKind::function) {
-    return &d.module().functions[instruction.operands[0].symbol].params;
-  }
-  if (instruction.operands.size() > 3 && instruction.operands[3].kind == ptx::OperandKind::proto)
-    return &d.function().prototypes[instruction.operands[3].symbol].params;
-  return nullptr;
-}
-
 bool select_call(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   const Operand& callee = instruction.operands[0];
   auto* site = d.make_extra<CallSite>(in);
@@ -403,15 +395,12 @@ bool select_call(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
       }
     }
   }
-  const auto* params = parameters_of(d, instruction);
   const auto add = [&](size_t list, bool is_result, std::vector<Passed>& out) {
-    const size_t count = instruction.operands.size() > list ? instruction.operands[list].elems.size() : 0;
-    for (size_t i = 0; i < count; ++i) {
-      const Type type = !is_result && params && i < params->size() ? (*params)[i].type : Type::b64;
-      if (!pass(d, instruction.operands[list].elems[i], type, is_result, out.emplace_back()))
-        return false;
-    }
-    return true;
+    std::span<const lowered::Operand> left = d.operands(list);
+    return instruction.operands.size() <= list ||
+           std::ranges::all_of(instruction.operands[list].elems, [&](const Operand& text) {
+             return pass(d, text, is_result, left, out.emplace_back());
+           });
   };
   if (!add(1, true, site->results) || !add(2, false, site->arguments))
     return false;
@@ -421,7 +410,7 @@ bool select_call(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
   // Registers among the arguments are sources, so that reads of unwritten ones show.
   std::vector<Slot> srcs, dsts;
   if (callee.kind != OperandKind::function)
-    srcs.push_back(d.src(callee, Type::u64));
+    srcs.push_back(d.src(0, Type::u64));
   for (const Passed& argument : site->arguments)
     srcs.insert(srcs.end(), argument.elements.begin(), argument.elements.end());
   for (const Passed& result : site->results)
@@ -577,9 +566,9 @@ bool select_barrier(Decoder& d, const ptx::Instruction& instruction, DecodedInst
   if (red)
     in.flags = instruction.has(Qual::popc) ? kRedPopc : instruction.has(Qual::and_) ? kRedAnd : kRedOr;
   const auto& operands = instruction.operands;
-  const Slot id = d.src(operands[first], Type::u32);
+  const Slot id = d.src(first, Type::u32);
   const size_t rest = operands.size() - first - 1 - (red ? 1 : 0);
-  const Slot count = rest >= 1 ? d.src(operands[first + 1], Type::u32) : d.constant(0, Type::u32);
+  const Slot count = rest >= 1 ? d.src(first + 1, Type::u32) : d.constant(0, Type::u32);
   in.handler = run_barrier;
   if (in.flags == kSync && rest == 0 && operands[first].kind == OperandKind::imm &&
       operands[first].bits < std::tuple_size_v<decltype(Cta::barriers)>) {
@@ -587,8 +576,8 @@ bool select_barrier(Decoder& d, const ptx::Instruction& instruction, DecodedInst
     in.imm = static_cast<int64_t>(operands[first].bits);
   }
   if (red)
-    d.set_operands(in, {d.dst(operands[0], in.flags == kRedPopc ? Type::u32 : Type::pred)},
-                   {id, count, d.src(operands.back(), Type::pred)});
+    d.set_operands(in, {d.dst(0, in.flags == kRedPopc ? Type::u32 : Type::pred)},
+                   {id, count, d.src(operands.size() - 1, Type::pred)});
   else
     d.set_operands(in, {}, {id, count});
   return true;
@@ -655,9 +644,9 @@ Step run_nanosleep(Exec& x, const DecodedInst& in) {
   return start_sleep(x, longest);
 }
 
-bool select_nanosleep(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
+bool select_nanosleep(Decoder& d, const ptx::Instruction&, DecodedInst& in) {
   in.handler = run_nanosleep;
-  d.set_operands(in, {}, {d.src(instruction.operands[0], Type::u32)});
+  d.set_operands(in, {}, {d.src(0, Type::u32)});
   return true;
 }
 

@@ -303,19 +303,17 @@ Step run_arrive(Exec& x, const DecodedInst& in) {
 bool select_copy(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   const auto& operands = instruction.operands;
   auto& plan = *d.make_extra<CopyPlan>(in);
-  plan.to = place_address(d, instruction, operands[0]);
-  plan.from = place_address(d, instruction, operands[1]);
+  plan.to = d.address(0);
+  plan.from = d.address(1);
   plan.bytes = static_cast<uint32_t>(operands[2].bits);
   if (plan.bytes != 4 && plan.bytes != 8 && plan.bytes != kMaxBytes)
     return false;
   std::vector<Slot> srcs{plan.to.base, plan.from.base};
   const bool has_policy = instruction.has(Qual::L2_cache_hint);
   if (operands.size() > (has_policy ? 4u : 3u)) {
-    const Operand& operand = operands[3];
-    plan.has_ignore = operand.negated || (operand.kind == OperandKind::reg &&
-                                          d.function().registers[operand.reg].type == Type::pred);
+    plan.has_ignore = operands[3].negated || (d.operands(3)[0].is_register() && d.operands(3)[0].bytes == 0);
     plan.has_source_size = !plan.has_ignore;
-    srcs.push_back(d.src(operand, plan.has_ignore ? Type::pred : Type::u32));
+    srcs.push_back(d.src(3, plan.has_ignore ? Type::pred : Type::u32));
   }
   plan.lanes = lane_places();
   plan.copy = copy_lanes(plan.bytes);
@@ -338,7 +336,7 @@ bool select_group(Decoder& d, const Instruction& instruction, DecodedInst& in) {
 
 bool select_arrive(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   auto& plan = *d.make_extra<ArrivePlan>(in);
-  plan.address = place_address(d, instruction, instruction.operands[0]);
+  plan.address = d.address(0);
   plan.noinc = instruction.has(Qual::noinc);
   in.handler = run_arrive;
   d.set_operands(in, {}, {plan.address.base});

@@ -114,8 +114,8 @@ Step run_try_cancel(Exec& x, const DecodedInst& in) {
 
 bool select_try_cancel(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   auto& plan = *d.make_extra<RequestPlan>(in);
-  const PlacedAddress response = place_address(d, instruction, instruction.operands[0]);
-  const PlacedAddress mbarrier = place_address(d, instruction, instruction.operands[1]);
+  const PlacedAddress response = d.address(0);
+  const PlacedAddress mbarrier = d.address(1);
   plan = {.response_space = response.space,
           .mbarrier_space = mbarrier.space,
           .response_offset = response.offset,
@@ -182,22 +182,21 @@ Step run_first_ctaid(Exec& x, const DecodedInst& in) {
 
 bool select_query(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   const auto& operands = instruction.operands;
-  const Slot response = d.src(operands[1], Type::b128);
+  const Slot response = d.src(1, Type::b128);
   if (instruction.has(Qual::is_canceled)) {
     in.handler = run_is_canceled;
-    d.set_operands(in, {d.dst(operands[0], Type::pred)}, {response});
+    d.set_operands(in, {d.dst(0, Type::pred)}, {response});
     return true;
   }
   in.handler = run_first_ctaid;
   if (operands[0].kind != ptx::OperandKind::vector) {
     in.imm = instruction.has(Qual::get_first_ctaid_x) ? 0 : instruction.has(Qual::get_first_ctaid_y) ? 1 : 2;
-    d.set_operands(in, {d.dst(operands[0], Type::b32)}, {response});
+    d.set_operands(in, {d.dst(0, Type::b32)}, {response});
     return true;
   }
   in.imm = kAllDimensions;
   std::vector<Slot> ids;
-  for (const ptx::Operand& id : operands[0].elems)
-    ids.push_back(d.dst(id, Type::b32));
+  d.add_dsts(ids, 0, Type::b32);
   d.set_operands(in, ids, std::vector<Slot>{response});
   return true;
 }

@@ -35,8 +35,8 @@ bool keeps_memory(const Code& code, const DecodedInst& in) {
 
 } // namespace
 
-std::vector<LeftLoad> leave_loads(Code& code, PcRange range, std::span<const uint32_t> registers,
-                                  std::span<const uint32_t> reads) {
+std::vector<LeftLoad> leave_loads(Code& code, uint32_t begin, uint32_t end,
+                                  std::span<const uint32_t> registers, std::span<const uint32_t> reads) {
   const Handler leaves = leaving_wmma_load();
   std::unordered_map<uint32_t, uint32_t> wanted; // how often the products read each
   for (const uint32_t reg : registers)
@@ -47,7 +47,7 @@ std::vector<LeftLoad> leave_loads(Code& code, PcRange range, std::span<const uin
   if (!leaves || read_elsewhere)
     return {};
   std::vector<DecodedInst*> found;
-  for (uint32_t pc = range.end; pc-- > range.begin && found.size() < wanted.size();) {
+  for (uint32_t pc = end; pc-- > begin && found.size() < wanted.size();) {
     DecodedInst& in = code.insts[pc];
     const auto is_same = [&](const DecodedInst* other) { return other->ops[0].reg == in.ops[0].reg; };
     if (may_leave(code, in) && wanted.contains(in.ops[0].reg) &&

@@ -25,10 +25,10 @@ struct LeftLoad {
 };
 
 // Makes the loads of all these registers leave their elements in memory. `registers`: one for each operand of
-// each product of a run; `range`: from the begin of its basic block to behind the last product; `reads`:
-// count_reads(). Empty: one of them has to load, and nothing was changed.
-std::vector<LeftLoad> leave_loads(Code& code, PcRange range, std::span<const uint32_t> registers,
-                                  std::span<const uint32_t> reads);
+// each product of a run; `begin` and `end`: pcs, from the begin of its basic block to behind the last
+// product; `reads`: count_reads(). Empty: one of them has to load, and nothing was changed.
+std::vector<LeftLoad> leave_loads(Code& code, uint32_t begin, uint32_t end,
+                                  std::span<const uint32_t> registers, std::span<const uint32_t> reads);
 
 inline LeftInMemory left_by(const Exec& x, const LeftLoad& load) {
   LeftInMemory left;

@@ -225,12 +225,11 @@ Step run_wmma_store(Exec& x, const DecodedInst& in) {
 }
 
 // Places the address as the first source: a register, or the constant 0 where the offset is all of it.
-Slot place_address(Decoder& decoder, const Instruction& instruction, const Operand& operand, DecodedInst& in,
-                   StateSpace& space) {
-  const AddressOperand address = decoder.address(instruction, operand);
+Slot place_address(Decoder& decoder, size_t operand, DecodedInst& in, StateSpace& space) {
+  const PlacedAddress address = decoder.address(operand);
   space = address.space;
   in.imm = address.offset;
-  return address.has_base ? address.base : decoder.constant(0, Type::u64);
+  return address.base;
 }
 
 bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
@@ -242,13 +241,13 @@ bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedI
   const MajorOrder order = instruction.has(Qual::row) ? MajorOrder::row : MajorOrder::col;
   const Type type = isa::type_of(row, row.matrix, instruction.types());
   const layout::Fragment fragment = isa::fragment_of(row, row.matrix, type);
-  const Operand& registers = operands[load ? 0 : 1];
-  if (elements(registers).size() != static_cast<size_t>(fragment.registers()))
+  const size_t registers = load ? 0 : 1;
+  if (decoder.count(registers) != static_cast<size_t>(fragment.registers()))
     return false;
 
   auto& plan = *decoder.make_extra<WmmaMovePlan>(in);
   plan.lanes = lane_places();
-  const Slot address = place_address(decoder, instruction, operands[load ? 1 : 0], in, plan.space);
+  const Slot address = place_address(decoder, load ? 1 : 0, in, plan.space);
   const int line_elems = order == MajorOrder::row ? fragment.cols : fragment.rows;
   plan.map = TileMap(fragment, order);
   if (plan.map.is_in_eights())
@@ -257,16 +256,15 @@ bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedI
   plan.element_bits = static_cast<uint32_t>(fragment.element_bits);
   plan.line_bytes = static_cast<uint32_t>(line_elems) * plan.element_bits / 8;
   plan.align = line_alignment(fragment, order, plan.space, load && row.matrix != Matrix::c);
-  const Slot stride = operands.size() > 2 ? decoder.src(operands[2], Type::u32)
+  const Slot stride = operands.size() > 2 ? decoder.src(2, Type::u32)
                                           : decoder.constant(static_cast<uint64_t>(line_elems), Type::u32);
 
   const Type register_type = isa::registers_of(row, row.matrix, type).type;
   std::vector<Slot> dsts, srcs{address, stride};
-  for (const Operand& element : elements(registers))
-    if (load)
-      dsts.push_back(decoder.dst(element, register_type));
-    else
-      srcs.push_back(decoder.src(element, register_type));
+  if (load)
+    decoder.add_dsts(dsts, registers, register_type);
+  else
+    decoder.add_srcs(srcs, registers, register_type);
   in.handler = load ? run_wmma_load : run_wmma_store;
   decoder.set_operands(in, dsts, srcs);
   if (const Handler handler = load ? vector_wmma_load(plan, dsts.front().bytes) : nullptr) {
@@ -476,7 +474,7 @@ bool select_m8n8(Decoder& decoder, const Instruction& instruction, DecodedInst& 
     plan.map = TileMap(isa::memory_fragment(row, 1, false), MajorOrder::row);
     plan.transposed = TileMap(isa::memory_fragment(row, 1, true), MajorOrder::row);
     in.handler = run_movmatrix;
-    decoder.set_simple_operands(in, instruction, Type::b32, Type::b32);
+    decoder.set_simple_operands(in, Type::b32, Type::b32);
     return true;
   }
   const layout::Fragment fragment = place_rows(instruction, plan);
@@ -484,15 +482,14 @@ bool select_m8n8(Decoder& decoder, const Instruction& instruction, DecodedInst& 
   const bool is_packed = plan.packed_bits != 0;
   plan.rows_are_quads = !trans && !is_packed && plan.rows == 8 * plan.map.registers();
   const bool load = instruction.opcode == Opcode::ldmatrix;
-  const auto registers = elements(operands[load ? 0 : 1]);
-  if (registers.size() != static_cast<size_t>(plan.map.registers()))
+  const size_t registers = load ? 0 : 1;
+  if (decoder.count(registers) != static_cast<size_t>(plan.map.registers()))
     return false;
-  std::vector<Slot> dsts, srcs{place_address(decoder, instruction, operands[load ? 1 : 0], in, plan.space)};
-  for (const Operand& element : registers)
-    if (load)
-      dsts.push_back(decoder.dst(element, Type::b32));
-    else
-      srcs.push_back(decoder.src(element, Type::b32));
+  std::vector<Slot> dsts, srcs{place_address(decoder, load ? 1 : 0, in, plan.space)};
+  if (load)
+    decoder.add_dsts(dsts, registers, Type::b32);
+  else
+    decoder.add_srcs(srcs, registers, Type::b32);
   in.handler = load ? run_ldmatrix : run_stmatrix;
   in.asks_itself = 0;
   in.width = kRowBytes;

@@ -18,11 +18,6 @@ struct alignas(64) Tile {
   std::byte bytes[kMaxTileBytes];
 };
 
-// The elements of a vector operand, or the one operand.
-inline std::span<const ptx::Operand> elements(const ptx::Operand& operand) {
-  return operand.kind == ptx::OperandKind::vector ? std::span(operand.elems) : std::span(&operand, 1);
-}
-
 // True when the lanes are all there; else the handler returns `step`.
 bool whole_warp(Exec& x, const DecodedInst& in, Step& step);
 

@@ -43,9 +43,8 @@ bool ScaleOperands::place(Decoder& decoder, const ptx::Instruction& instruction,
     const bool in_braces = operand.kind == ptx::OperandKind::vector;
     if (selector.elems.size() != 2 || (in_braces && operand.elems.size() != 1))
       return false;
-    srcs.push_back(decoder.src(in_braces ? operand.elems[0] : operand, isa::Type::b32));
-    for (const ptx::Operand& element : selector.elems)
-      srcs.push_back(decoder.src(element, isa::Type::b16));
+    srcs.push_back(decoder.src(data, isa::Type::b32));
+    decoder.add_srcs(srcs, data + 1, isa::Type::b16);
   }
   return true;
 }

@@ -330,7 +330,7 @@ bool select_mbarrier(Decoder& d, const Instruction& instruction, DecodedInst& in
   const Opcode opcode = instruction.opcode;
   if (opcode == Opcode::mbarrier_pending_count) {
     in.handler = run_pending_count;
-    d.set_operands(in, {d.dst(operands[0], Type::u32)}, {d.src(operands[1], Type::b64)});
+    d.set_operands(in, {d.dst(0, Type::u32)}, {d.src(1, Type::b64)});
     return true;
   }
   auto& plan = *d.make_extra<MbarrierPlan>(in);
@@ -340,7 +340,7 @@ bool select_mbarrier(Decoder& d, const Instruction& instruction, DecodedInst& in
   // Of the address: after what is written, for which a wait may have two predicates and a byte.
   const bool reports_value = waits && operands[1].kind == ptx::OperandKind::reg;
   const size_t at = reports_value ? 2 : waits || arrives || checks ? 1 : 0;
-  const PlacedAddress address = place_address(d, instruction, operands[at]);
+  const PlacedAddress address = d.address(at);
   plan.space = address.space;
   plan.offset = address.offset;
   plan.drop = opcode == Opcode::mbarrier_arrive_drop;
@@ -352,17 +352,14 @@ bool select_mbarrier(Decoder& d, const Instruction& instruction, DecodedInst& in
   plan.may_park = opcode == Opcode::mbarrier_try_wait;
   plan.is_v1 = instruction.has(Qual::layout_v1);
   std::vector<Slot> dsts, srcs{address.base};
-  if (operands[0].kind == ptx::OperandKind::pair)
-    for (const ptx::Operand& predicate : operands[0].elems)
-      dsts.push_back(d.dst(predicate, Type::pred));
-  else if (waits || checks)
-    dsts.push_back(d.dst(operands[0], Type::pred));
+  if (waits || checks)
+    d.add_dsts(dsts, 0, Type::pred);
   else if (arrives && operands[0].kind == ptx::OperandKind::reg)
-    dsts.push_back(d.dst(operands[0], Type::b64));
+    dsts.push_back(d.dst(0, Type::b64));
   if (reports_value)
-    dsts.push_back(d.dst(operands[1], Type::b8));
+    dsts.push_back(d.dst(1, Type::b8));
   if (plan.has_count)
-    srcs.push_back(d.src(operands[at + 1], waits && !plan.parity ? Type::b64 : Type::u32));
+    srcs.push_back(d.src(at + 1, waits && !plan.parity ? Type::b64 : Type::u32));
   in.handler = opcode == Opcode::mbarrier_init    ? run_init
                : opcode == Opcode::mbarrier_inval ? run_inval
                : waits                            ? run_wait

@@ -455,19 +455,14 @@ Handler store_handler(Type type) {
   }
 }
 
-std::span<const Operand> elements(const Operand& operand) {
-  return operand.kind == OperandKind::vector ? std::span(operand.elems) : std::span(&operand, 1);
-}
-
 // Places the address as source 0 and sets space, offset and width.
-Slot place_address(Decoder& decoder, const ptx::Instruction& instruction, const Operand& operand,
-                   DecodedInst& in) {
-  const AddressOperand address = decoder.address(instruction, operand);
+Slot place_address(Decoder& decoder, const ptx::Instruction& instruction, size_t operand, DecodedInst& in) {
+  const PlacedAddress address = decoder.address(operand);
   in.flags = static_cast<uint8_t>(address.space);
   if (instruction.has(Qual::acquire) || instruction.has(Qual::release) || instruction.has(Qual::mmio))
     in.flags |= kOrdered;
   in.imm = address.offset;
-  return address.has_base ? address.base : decoder.constant(0, Type::u64);
+  return address.base;
 }
 
 bool select_load(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
@@ -475,10 +470,9 @@ bool select_load(Decoder& decoder, const ptx::Instruction& instruction, DecodedI
   in.handler = load_handler(type);
   if (!in.handler || instruction.operands.size() < 2)
     return false;
-  const Slot address = place_address(decoder, instruction, instruction.operands[1], in);
+  const Slot address = place_address(decoder, instruction, 1, in);
   std::vector<Slot> dsts;
-  for (const Operand& element : elements(instruction.operands[0]))
-    dsts.push_back(decoder.dst(element, type));
+  decoder.add_dsts(dsts, 0, type);
   in.width = static_cast<uint8_t>(dsts.size() * isa::bytes_of(type));
   if (isa::is_signed(type))
     in.flags |= kSigned;
@@ -495,9 +489,9 @@ bool select_store(Decoder& decoder, const ptx::Instruction& instruction, Decoded
   in.handler = store_handler(type);
   if (!in.handler || instruction.operands.size() < 2)
     return false;
-  std::vector<Slot> srcs{place_address(decoder, instruction, instruction.operands[0], in)};
-  for (const Operand& element : elements(instruction.operands[1])) {
-    if (element.kind == ptx::OperandKind::sink)
+  std::vector<Slot> srcs{place_address(decoder, instruction, 0, in)};
+  for (const lowered::Operand& element : decoder.operands(1)) {
+    if (element.kind == lowered::OperandKind::none)
       return false; // bytes that stay as they are, between others
     srcs.push_back(decoder.src(element, type));
   }
@@ -534,7 +528,7 @@ Step check_line(Exec& x, const DecodedInst& in) {
 bool select_line_hint(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
   if (instruction.operands.empty())
     return false;
-  const Slot address = place_address(decoder, instruction, instruction.operands[0], in);
+  const Slot address = place_address(decoder, instruction, 0, in);
   in.handler = check_line;
   decoder.set_operands(in, {}, std::span(&address, 1));
   return true;
@@ -544,7 +538,7 @@ bool select_line_hint(Decoder& decoder, const ptx::Instruction& instruction, Dec
 bool select_create_policy(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
   if (instruction.operands.empty())
     return false;
-  const Slot policy = decoder.dst(instruction.operands[0], Type::b64);
+  const Slot policy = decoder.dst(0, Type::b64);
   in.handler = [](Exec& x, const DecodedInst& in) {
     for_lanes(x.active, [&](int lane) { x.dst<uint64_t>(in)[lane] = 0; });
     return Step::next;

@@ -43,6 +43,6 @@ Handler vector_store(isa::Type type, const DecodedInst& in);
 // A load from global memory and the store after it, to shared memory, of what was loaded and nobody else
 // reads: at once, where nobody watches and both are usual. In decoded code, once what it reads before it
 // writes is known.
-void find_copies(Code& code, std::span<const PcRange> ranges);
+void find_copies(Code& code, std::span<const lowered::Block> blocks);
 
 } // namespace lemma::vgpu

@@ -51,7 +51,7 @@ Handler vector_store(isa::Type type, const DecodedInst& in) {
   return handlers.store ? handlers.store(type, in) : nullptr;
 }
 
-void find_copies(Code& code, std::span<const PcRange> ranges) {
+void find_copies(Code& code, std::span<const lowered::Block> blocks) {
   const VectorHandlers& handlers = at_level();
   if (!handlers.copy)
     return;
@@ -59,7 +59,7 @@ void find_copies(Code& code, std::span<const PcRange> ranges) {
     return !in.guarded && !in.checks_init && !in.marks_written && !(in.flags & kOrdered);
   };
   std::vector<uint32_t> reads; // counted for the first copy
-  for (const PcRange& block : ranges)
+  for (const lowered::Block& block : blocks)
     for (uint32_t pc = block.begin; pc + 1 < block.end; ++pc) {
       DecodedInst& load = code.insts[pc];
       const DecodedInst& store = code.insts[pc + 1];

@@ -275,13 +275,11 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
   // Operands come as D A B C.
   const auto place = [&](size_t index, Matrix matrix, const TileMap& map) {
     const Type type = plan->register_types[static_cast<size_t>(matrix)];
-    const auto registers = elements(operands[index]);
-    for (const Operand& element : registers)
-      if (matrix == Matrix::d)
-        dsts.push_back(decoder.dst(element, type));
-      else
-        srcs.push_back(decoder.src(element, type));
-    return registers.size() == static_cast<size_t>(map.registers()) &&
+    if (matrix == Matrix::d)
+      decoder.add_dsts(dsts, index, type);
+    else
+      decoder.add_srcs(srcs, index, type);
+    return decoder.count(index) == static_cast<size_t>(map.registers()) &&
            static_cast<size_t>(map.tile_bytes()) <= kMaxTileBytes;
   };
   if (!place(0, Matrix::d, plan->d) || !place(1, Matrix::a, plan->a) || !place(2, Matrix::b, plan->b) ||
@@ -289,7 +287,7 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
     return false;
   if (sparse) {
     in.asks_itself = static_cast<uint8_t>(srcs.size()); // not every lane has metadata
-    srcs.push_back(decoder.src(operands[4], Type::b32));
+    srcs.push_back(decoder.src(4, Type::b32));
   }
   if (plan->scales.any() && !plan->scales.place(decoder, instruction, scale_operands, srcs))
     return false;

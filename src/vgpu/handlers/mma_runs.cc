@@ -282,7 +282,7 @@ public:
       : code_(code), reads_(count_reads(code)), read_(code.registers.size(), 0), read_again_(read_),
         written_(read_) {}
 
-  void visit(const PcRange& block) {
+  void visit(const lowered::Block& block) {
     block_begin_ = block.begin;
     for (uint32_t pc = block.begin; pc < block.end; ++pc) {
       DecodedInst& in = code_.insts[pc];
@@ -480,7 +480,7 @@ private:
         for (const Slot& slot : *operand)
           read.insert(read.end(), others / static_cast<size_t>(product.steps), slot.reg);
       }
-    run.left = leave_loads(code_, {block_begin_, run.end}, read, reads_);
+    run.left = leave_loads(code_, block_begin_, run.end, read, reads_);
     const auto find_all = [&](const std::vector<Slot>& slots, std::vector<LeftLoad>& out) {
       for (const Slot& slot : slots)
         out.push_back(*std::find_if(run.left.begin(), run.left.end(),
@@ -613,18 +613,18 @@ bool begins_settled_run(const DecodedInst& in) {
   return in.handler == run_from_settled;
 }
 
-void find_mma_runs(Code& code, std::span<const PcRange> ranges) {
+void find_mma_runs(Code& code, std::span<const lowered::Block> blocks) {
   if (std::none_of(code.insts.begin(), code.insts.end(),
                    [](const DecodedInst& in) { return in.handler == run_mma; }))
     return;
   MmaRuns runs(code);
-  for (const PcRange& block : ranges)
+  for (const lowered::Block& block : blocks)
     runs.visit(block);
 }
 
-void settle_mma_runs(Code& code, std::span<const PcRange> ranges,
+void settle_mma_runs(Code& code, std::span<const lowered::Block> blocks,
                      const std::vector<bool>& computes_constants) {
-  for (const PcRange& block : ranges)
+  for (const lowered::Block& block : blocks)
     for (uint32_t pc = block.begin; pc < block.end; ++pc)
       if (code.insts[pc].handler == run_last && loop_around(code, pc))
         settle_run(code, block.begin, pc, computes_constants);

@@ -22,13 +22,13 @@
 
 namespace lemma::vgpu {
 
-// Finds them in decoded code, once what it reads before it writes is known. `ranges` is each block's place.
-void find_mma_runs(Code& code, std::span<const PcRange> ranges);
+// Finds them in decoded code, once what it reads before it writes is known.
+void find_mma_runs(Code& code, std::span<const lowered::Block> blocks);
 
 // Of runs in loops: where all that stands before the last instruction is others of the run, loads that leave
 // what they load in memory (left_loads.h), and launch constants, a warp that has executed it once goes from
 // the first load to the last product. `computes_constants`: find_launch_constants().
-void settle_mma_runs(Code& code, std::span<const PcRange> ranges,
+void settle_mma_runs(Code& code, std::span<const lowered::Block> blocks,
                      const std::vector<bool>& computes_constants);
 
 // Is it the first load of such a run?

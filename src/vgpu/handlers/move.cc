@@ -105,16 +105,8 @@ bool select_repack(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
                     : in.width == 2 ? Type::b16
                                     : Type::b8;
   std::vector<Slot> dsts, srcs;
-  if (unpacks)
-    for (const Operand& elem : to.elems)
-      dsts.push_back(d.dst(elem, part));
-  else
-    dsts.push_back(d.dst(to, instruction.type()));
-  if (from.kind == OperandKind::vector)
-    for (const Operand& elem : from.elems)
-      srcs.push_back(d.src(elem, part));
-  else
-    srcs.push_back(d.src(from, instruction.type()));
+  d.add_dsts(dsts, 0, unpacks ? part : instruction.type());
+  d.add_srcs(srcs, 1, from.kind == OperandKind::vector ? part : instruction.type());
   d.set_operands(in, dsts, srcs);
   in.handler = unpacks != (from.kind == OperandKind::vector)
                    ? repack_handler(unpacks, unpacks ? dsts : srcs, unpacks ? srcs[0] : dsts[0], in.width)
@@ -127,10 +119,8 @@ bool select_repack(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
 bool select_mov_vector(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   const Type type = instruction.type();
   std::vector<Slot> dsts, srcs;
-  for (const Operand& elem : instruction.operands[1].elems)
-    srcs.push_back(d.src(elem, type));
-  for (const Operand& elem : instruction.operands[0].elems)
-    dsts.push_back(d.dst(elem, type));
+  d.add_srcs(srcs, 1, type);
+  d.add_dsts(dsts, 0, type);
   if (dsts.empty() || dsts.size() > 4 || srcs.size() != dsts.size())
     return false;
   d.set_operands(in, dsts, srcs);
@@ -148,9 +138,7 @@ bool select_mov(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
   if (instruction.operands[0].kind == OperandKind::vector ||
       instruction.operands[1].kind == OperandKind::vector)
     return select_repack(d, instruction, in);
-  if (d.read_special_register_to(in, instruction, type))
-    return true;
-  d.set_simple_operands(in, instruction, type, type);
+  d.set_simple_operands(in, type, type);
   switch (register_bytes(type)) {
   case 0:
     in.handler = run_mov_pred;
@@ -206,7 +194,7 @@ bool select_cvta(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
                                : lane_moves().mov_32; // global and const addresses are generic ones
   in.computes = true;
   // `cvta.space d, var+4` takes the variable's address in its space.
-  d.set_simple_operands(in, instruction, type, type);
+  d.set_simple_operands(in, type, type);
   return true;
 }
 
@@ -252,7 +240,7 @@ Step run_isspacep(Exec& x, const DecodedInst& in) {
 bool select_isspacep(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   in.flags = static_cast<uint8_t>(isa::space_of(*instruction.binding));
   in.handler = run_isspacep;
-  d.set_simple_operands(in, instruction, Type::pred, Type::u64);
+  d.set_simple_operands(in, Type::pred, Type::u64);
   return true;
 }
 

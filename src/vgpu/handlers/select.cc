@@ -85,9 +85,11 @@ void RowTable::add(Row row) {
 }
 
 void RowTable::add(Opcode opcode, std::initializer_list<Type> types, std::initializer_list<Qual> quals,
-                   Handler handler, Type dst, std::initializer_list<Type> srcs, Modes modes) {
+                   Handler handler, Type dst, std::initializer_list<Type> srcs, Modes modes,
+                   Handler by_constant) {
   Row row{opcode, types, quals, modes, {}, {}};
   row.selection.handler = handler;
+  row.selection.by_constant = by_constant;
   row.selection.dst[0] = dst;
   row.selection.src_count = static_cast<uint8_t>(srcs.size());
   std::copy(srcs.begin(), srcs.end(), row.selection.src.begin());
@@ -131,42 +133,27 @@ bool pick_arithmetic(const ptx::Instruction& instruction, Selection& selection) 
          pick_compare(instruction, selection) || pick_video(instruction, selection);
 }
 
-OperandList operands_of(const ptx::Instruction& instruction, uint8_t skip_sources) {
-  OperandList list;
-  const auto& operands = instruction.operands;
-  if (operands.empty())
-    return list;
-  if (operands[0].kind == ptx::OperandKind::pair)
-    for (const ptx::Operand& element : operands[0].elems)
-      list.dsts.push_back(&element);
-  else
-    list.dsts.push_back(&operands[0]);
-  for (size_t i = 1; i < operands.size(); ++i) {
-    if (skip_sources >> (i - 1) & 1)
-      continue;
-    if (operands[i].kind == ptx::OperandKind::vector)
-      for (const ptx::Operand& element : operands[i].elems)
-        list.srcs.push_back(&element);
-    else
-      list.srcs.push_back(&operands[i]);
-  }
-  return list;
-}
-
 bool select_arithmetic(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
   Selection selection;
   if (!pick_arithmetic(instruction, selection))
     return false;
-  const OperandList operands = operands_of(instruction, selection.skip_sources);
-  if (operands.dsts.size() > selection.dst.size() || operands.srcs.size() != selection.src_count)
+  if (decoder.count(0) > selection.dst.size())
     return false;
   std::vector<Slot> dsts, srcs;
-  for (size_t i = 0; i < operands.srcs.size(); ++i)
-    srcs.push_back(decoder.src(*operands.srcs[i], selection.src[i]));
-  for (size_t i = 0; i < operands.dsts.size(); ++i)
-    dsts.push_back(decoder.dst(*operands.dsts[i], selection.dst[i]));
+  for (size_t i = 1; i < instruction.operands.size(); ++i)
+    if (!(selection.skip_sources >> (i - 1) & 1))
+      for (const lowered::Operand& source : decoder.operands(i)) {
+        if (srcs.size() == selection.src_count)
+          return false;
+        srcs.push_back(decoder.src(source, selection.src[srcs.size()]));
+      }
+  if (srcs.size() != selection.src_count)
+    return false;
+  for (size_t i = 0; i < decoder.count(0); ++i)
+    dsts.push_back(decoder.dst(0, selection.dst[i], i));
   decoder.set_operands(in, dsts, srcs);
-  in.handler = selection.handler;
+  const bool by_constant = selection.by_constant && decoder.notes().has(lowered::Note::constant_divisor);
+  in.handler = by_constant ? selection.by_constant : selection.handler;
   in.computes = true;
   in.flags = selection.flags;
   in.width = selection.width;

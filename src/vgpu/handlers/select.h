@@ -26,6 +26,7 @@ class SelectorTable;
 // as the immediate of lop3. A pair d|p counts as two destinations.
 struct Selection {
   Handler handler = nullptr;
+  Handler by_constant = nullptr; // of a division whose divisor the assembler knows; null: the same
   uint8_t dst_count = 1;
   uint8_t src_count = 0;
   std::array<isa::Type, 2> dst{};
@@ -80,7 +81,8 @@ public:
 
   // Rows of plain operands: one destination of `dst`, sources of `srcs`.
   void add(isa::Opcode opcode, std::initializer_list<isa::Type> types, std::initializer_list<isa::Qual> quals,
-           Handler handler, isa::Type dst, std::initializer_list<isa::Type> srcs, Modes modes = Modes::none);
+           Handler handler, isa::Type dst, std::initializer_list<isa::Type> srcs, Modes modes = Modes::none,
+           Handler by_constant = nullptr);
   void add_modal(isa::Opcode opcode, isa::Type type, int sources, std::initializer_list<isa::Qual> quals,
                  std::array<Handler, 4> by_mode);
 
@@ -102,13 +104,6 @@ bool pick_compare(const ptx::Instruction& instruction, Selection& selection);
 
 // The first family that has the instruction.
 bool pick_arithmetic(const ptx::Instruction& instruction, Selection& selection);
-
-// The operands of an instruction in the order that Selection counts them.
-struct OperandList {
-  std::vector<const ptx::Operand*> dsts;
-  std::vector<const ptx::Operand*> srcs;
-};
-OperandList operands_of(const ptx::Instruction& instruction, uint8_t skip_sources);
 
 // A Selector (decoder.h): picks, and gives the instruction its operands.
 class Decoder;

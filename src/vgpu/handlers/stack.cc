@@ -85,7 +85,7 @@ bool select_alloca(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
   in.handler = run_alloca;
   in.width = static_cast<uint8_t>(register_bytes(type));
   in.imm = operands.size() > 2 ? static_cast<int64_t>(operands[2].bits) : kDefaultAlign;
-  d.set_operands(in, {d.dst(operands[0], type)}, {d.src(operands[1], type)});
+  d.set_operands(in, {d.dst(0, type)}, {d.src(1, type)});
   return true;
 }
 
@@ -93,13 +93,13 @@ bool select_stacksave(Decoder& d, const ptx::Instruction& instruction, DecodedIn
   const Type type = instruction.type();
   in.handler = run_stacksave;
   in.width = static_cast<uint8_t>(register_bytes(type));
-  d.set_operands(in, {d.dst(instruction.operands[0], type)}, {});
+  d.set_operands(in, {d.dst(0, type)}, {});
   return true;
 }
 
 bool select_stackrestore(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   in.handler = run_stackrestore;
-  d.set_operands(in, {}, {d.src(instruction.operands[0], instruction.type())});
+  d.set_operands(in, {}, {d.src(0, instruction.type())});
   return true;
 }
 

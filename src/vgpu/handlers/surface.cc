@@ -251,8 +251,7 @@ bool select_surface(Decoder& d, const Instruction& instruction, DecodedInst& in)
   auto& plan = *d.make_extra<SurfacePlan>(in);
   const bool loads = instruction.opcode == Opcode::suld;
   std::vector<Slot> sources, destinations;
-  const auto operands =
-      place_texture_operands(d, instruction, in, instruction.operands[loads ? 1 : 0], sources);
+  const auto operands = place_texture_operands(d, instruction, in, loads ? 1 : 0, sources);
   if (!operands)
     return in.handler != nullptr;
   plan.operands = *operands;
@@ -261,16 +260,13 @@ bool select_surface(Decoder& d, const Instruction& instruction, DecodedInst& in)
   plan.type = instruction.type(0);
   plan.element_bytes = static_cast<uint32_t>(isa::bits_of(plan.type)) / 8;
   plan.elements = instruction.has(Qual::v4) ? 4 : instruction.has(Qual::v2) ? 2 : 1;
-  const Operand& data = instruction.operands[loads ? 0 : 1];
-  const auto elements = data.kind == OperandKind::vector ? std::span(data.elems.begin(), data.elems.size())
-                                                         : std::span(&data, 1);
-  if (elements.size() != static_cast<size_t>(plan.elements))
+  const size_t data = loads ? 0 : 1;
+  if (d.count(data) != static_cast<size_t>(plan.elements))
     return false;
-  for (const Operand& element : elements)
-    if (loads)
-      destinations.push_back(d.dst(element, plan.type));
-    else
-      sources.push_back(d.src(element, plan.type));
+  if (loads)
+    d.add_dsts(destinations, data, plan.type);
+  else
+    d.add_srcs(sources, data, plan.type);
   in.handler = loads ? run_load : run_store;
   if (instruction.opcode == Opcode::sured) {
     plan.reduction = instruction.one_of({Qual::add, Qual::min, Qual::max, Qual::and_, Qual::or_});

@@ -585,31 +585,26 @@ Step run_prefetch(Exec& x, const DecodedInst& in) {
 // --- decoding ---
 
 // A part of the instruction at an address: its base goes to the sources, its offset and space to the plan.
-int add_address(Decoder& d, const Instruction& instruction, const Operand& operand, StateSpace space,
-                std::vector<Slot>& srcs, int64_t& offset, StateSpace& out_space) {
-  const AddressOperand address = d.address(instruction, operand);
-  srcs.push_back(address.has_base ? address.base : d.constant(0, Type::u64));
+int add_address(Decoder& d, size_t operand, StateSpace space, std::vector<Slot>& srcs, int64_t& offset,
+                StateSpace& out_space) {
+  const PlacedAddress address = d.address(operand);
+  srcs.push_back(address.base);
   offset = address.offset;
   // A shared variable's name is an address in the own CTA's window.
   out_space = address.has_base ? space : space == StateSpace::generic ? address.space : StateSpace::shared;
   return static_cast<int>(srcs.size()) - 1;
 }
 
-void add_coordinates(Decoder& d, const Operand& map, TensorPlan& plan, std::vector<Slot>& srcs) {
-  for (size_t i = 1; i < map.elems.size(); ++i) {
-    const Operand& part = map.elems[i];
-    const auto coordinates = part.kind == OperandKind::vector ? std::span(part.elems) : std::span(&part, 1);
-    for (const Operand& coordinate : coordinates) {
-      srcs.push_back(d.src(coordinate, Type::s32));
-      ++plan.coordinates;
-    }
+void add_coordinates(Decoder& d, size_t map, TensorPlan& plan, std::vector<Slot>& srcs) {
+  for (const lowered::Operand& coordinate : d.operands(map).subspan(1)) {
+    srcs.push_back(d.src(coordinate, Type::s32));
+    ++plan.coordinates;
   }
 }
 
 bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   if (instruction.has(Qual::cta_group_2))
     return false;
-  const auto& operands = instruction.operands;
   auto& plan = *d.make_extra<TensorPlan>(in);
   const bool store = instruction.has(Qual::bulk_group);
   const bool prefetch = instruction.opcode == Opcode::cp_async_bulk_prefetch_tensor;
@@ -625,28 +620,23 @@ bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) 
       instruction.has(Qual::shared_cluster) ? StateSpace::shared_cluster : StateSpace::shared;
   const size_t map_at = store || prefetch ? 0 : 1;
   std::vector<Slot> srcs;
-  add_address(d, instruction, operands[map_at], StateSpace::generic, srcs, plan.map_offset, plan.map_space);
-  add_coordinates(d, operands[map_at], plan, srcs);
+  add_address(d, map_at, StateSpace::generic, srcs, plan.map_offset, plan.map_space);
+  add_coordinates(d, map_at, plan, srcs);
   if (plan.coordinates > layout::kMaxTensorRank)
     return false;
   plan.rank = plan.by_row ? 2 : plan.coordinates;
   if (!prefetch)
-    plan.shared_source = add_address(d, instruction, operands[store ? 1 : 0], space, srcs, plan.shared_offset,
-                                     plan.shared_space);
+    plan.shared_source = add_address(d, store ? 1 : 0, space, srcs, plan.shared_offset, plan.shared_space);
   size_t next = 2;
   if (!store && !prefetch) {
-    plan.mbarrier_source =
-        add_address(d, instruction, operands[next++], space, srcs, plan.mbarrier_offset, plan.mbarrier_space);
+    plan.mbarrier_source = add_address(d, next++, space, srcs, plan.mbarrier_offset, plan.mbarrier_space);
     if (has_offsets) {
       plan.offsets_source = static_cast<int>(srcs.size());
-      const Operand& offsets = operands[next++];
-      for (const Operand& offset :
-           offsets.kind == OperandKind::vector ? std::span(offsets.elems) : std::span(&offsets, 1))
-        srcs.push_back(d.src(offset, Type::b16));
+      d.add_srcs(srcs, next++, Type::b16);
     }
     if (names_ctas(instruction)) {
       plan.mask_source = static_cast<int>(srcs.size());
-      srcs.push_back(d.src(operands[next++], Type::b16));
+      srcs.push_back(d.src(next++, Type::b16));
     }
   }
   in.handler = prefetch ? run_prefetch : store ? run<issue_store> : run<issue_load>;
@@ -761,11 +751,11 @@ bool select_replace(Decoder& d, const Instruction& instruction, DecodedInst& in)
   const auto& operands = instruction.operands;
   std::vector<Slot> srcs;
   const StateSpace space = isa::space_of(*instruction.binding);
-  add_address(d, instruction, operands[0], space, srcs, plan.offset, plan.space);
+  add_address(d, 0, space, srcs, plan.offset, plan.space);
   if (operands.size() == 3)
     plan.ordinal = static_cast<size_t>(operands[1].bits);
   const bool wide = plan.field == ReplacedField::global_address || plan.field == ReplacedField::global_stride;
-  srcs.push_back(d.src(operands.back(), wide ? Type::b64 : Type::b32));
+  srcs.push_back(d.src(operands.size() - 1, wide ? Type::b64 : Type::b32));
   if (plan.ordinal >= layout::kMaxTensorRank ||
       (plan.field == ReplacedField::elemtype && operands.back().bits >= layout::kReplaceTypes) ||
       (plan.field == ReplacedField::swizzle_mode && operands.back().bits > uint64_t{3}))
@@ -813,13 +803,11 @@ Step run_fenced_copy(Exec& x, const DecodedInst& in) {
   return Step::next;
 }
 
-bool select_fenced_copy(Decoder& d, const Instruction& instruction, DecodedInst& in) {
+bool select_fenced_copy(Decoder& d, const Instruction&, DecodedInst& in) {
   auto& plan = *d.make_extra<FencedCopyPlan>(in);
   std::vector<Slot> srcs;
-  add_address(d, instruction, instruction.operands[0], StateSpace::global, srcs, plan.to_offset,
-              plan.to_space);
-  add_address(d, instruction, instruction.operands[1], StateSpace::shared, srcs, plan.from_offset,
-              plan.from_space);
+  add_address(d, 0, StateSpace::global, srcs, plan.to_offset, plan.to_space);
+  add_address(d, 1, StateSpace::shared, srcs, plan.from_offset, plan.from_space);
   in.handler = run_fenced_copy;
   d.set_operands(in, {}, srcs);
   return true;

@@ -261,7 +261,7 @@ bool select_fetch(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   auto& plan = *d.make_extra<TexturePlan>(in);
   plan.lanes = texture_lanes();
   std::vector<Slot> sources, destinations;
-  const auto operands = place_texture_operands(d, instruction, in, instruction.operands[1], sources);
+  const auto operands = place_texture_operands(d, instruction, in, 1, sources);
   if (!operands)
     return in.handler != nullptr;
   if (instruction.operands.size() != 2 + levels) {
@@ -283,10 +283,9 @@ bool select_fetch(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   }
   if (vector->kind != OperandKind::vector)
     return false;
-  for (const Operand& element : vector->elems)
-    destinations.push_back(d.dst(element, plan.type));
-  if (plan.has_predicate)
-    destinations.push_back(d.dst(instruction.operands[0].elems[1], Type::pred));
+  const size_t elements = d.count(0) - plan.has_predicate;
+  for (size_t i = 0; i < d.count(0); ++i)
+    destinations.push_back(d.dst(0, i < elements ? plan.type : Type::pred, i));
   in.handler = run_fetch;
   d.set_operands(in, destinations, sources);
   return true;
@@ -310,13 +309,13 @@ bool select_query(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   std::vector<Slot> sources;
   if (!query || instruction.has(Qual::level))
     return false;
-  if (!place_handle(d, instruction.operands[1], sources)) {
+  if (!place_handle(d, 1, sources)) {
     refuse(d, in, kName);
     return true;
   }
   in.handler = instruction.opcode == Opcode::suq ? run_query<true> : run_query<false>;
   in.flags = static_cast<uint8_t>(*query);
-  const Slot destination = d.dst(instruction.operands[0], Type::b32);
+  const Slot destination = d.dst(0, Type::b32);
   d.set_operands(in, std::span(&destination, 1), sources);
   return true;
 }

@@ -47,11 +47,14 @@ bool fits(const TextureGeometry& geometry, const texture::Object& object) {
 
 } // namespace
 
-bool place_handle(Decoder& decoder, const Operand& operand, std::vector<Slot>& sources) {
-  const Operand& handle = operand.kind == OperandKind::address ? operand.elems[0] : operand;
-  if (handle.kind != OperandKind::reg || operand.offset != 0)
+bool place_handle(Decoder& decoder, size_t operand, std::vector<Slot>& sources) {
+  const lowered::Operand& first = decoder.operands(operand)[0];
+  if (first.kind != lowered::OperandKind::address)
     return false;
-  sources.push_back(decoder.src(handle, Type::u64));
+  const lowered::Address& address = decoder.lowered().addresses[first.index];
+  if (!address.base.is_register() || address.variable != ptx::kNone || address.offset != 0)
+    return false;
+  sources.push_back(decoder.src(address.base, Type::u64));
   return true;
 }
 
@@ -73,12 +76,13 @@ void refuse(Decoder& decoder, DecodedInst& in, const char* what) {
 }
 
 std::optional<TextureOperands> place_texture_operands(Decoder& decoder, const Instruction& instruction,
-                                                      DecodedInst& in, const Operand& operand,
+                                                      DecodedInst& in, size_t operand,
                                                       std::vector<Slot>& sources) {
+  const Operand& text = instruction.operands[operand];
   const std::optional<TextureGeometry> geometry = geometry_of(instruction);
-  if (!geometry || geometry->cube || operand.kind != OperandKind::address)
+  if (!geometry || geometry->cube || text.kind != OperandKind::address)
     return std::nullopt;
-  if (operand.elems.size() != 2) {
+  if (text.elems.size() != 2) {
     refuse(decoder, in, "a sampler of its own");
     return std::nullopt;
   }
@@ -86,13 +90,11 @@ std::optional<TextureOperands> place_texture_operands(Decoder& decoder, const In
     refuse(decoder, in, kName);
     return std::nullopt;
   }
-  const Operand& part = operand.elems[1];
-  const auto coordinates = part.kind == OperandKind::vector ? std::span(part.elems.begin(), part.elems.size())
-                                                            : std::span(&part, 1);
+  const std::span<const lowered::Operand> coordinates = decoder.operands(operand).subspan(1);
   const size_t wanted = static_cast<size_t>(geometry->axes + geometry->layered);
   if (coordinates.size() < wanted)
     return std::nullopt;
-  for (const Operand& coordinate : coordinates.first(wanted))
+  for (const lowered::Operand& coordinate : coordinates.first(wanted))
     sources.push_back(decoder.src(coordinate, Type::b32));
   return TextureOperands{*geometry};
 }

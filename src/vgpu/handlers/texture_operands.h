@@ -51,10 +51,10 @@ struct TextureOperands {
 // Places the sources of [handle, {coordinates}]; nothing where the operand is of another form, and then it is
 // refused.
 std::optional<TextureOperands> place_texture_operands(Decoder& decoder, const ptx::Instruction& instruction,
-                                                      DecodedInst& in, const ptx::Operand& operand,
+                                                      DecodedInst& in, size_t operand,
                                                       std::vector<Slot>& sources);
 // The handle alone, of a query. False where it is a name.
-bool place_handle(Decoder& decoder, const ptx::Operand& operand, std::vector<Slot>& sources);
+bool place_handle(Decoder& decoder, size_t operand, std::vector<Slot>& sources);
 
 // Places an instruction whose words execute, but not with `what`: reaching it is FaultKind::unsupported.
 void refuse(Decoder& decoder, DecodedInst& in, const char* what);

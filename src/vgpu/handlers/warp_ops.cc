@@ -387,19 +387,15 @@ bool place_operands(Decoder& decoder, const ptx::Instruction& instruction, Type 
   std::vector<Slot> srcs;
   size_t index = first_src;
   for (const Type type : src_types)
-    srcs.push_back(decoder.src(instruction.operands[index++], type));
+    srcs.push_back(decoder.src(index++, type));
   in.imm = has_members ? static_cast<int64_t>(srcs.size()) : -1;
   if (has_members)
-    srcs.push_back(decoder.src(instruction.operands[index], Type::b32));
+    srcs.push_back(decoder.src(index, Type::b32));
   std::vector<Slot> dsts;
   if (has_dst) {
-    const Operand& d = instruction.operands[0];
-    if (d.kind == OperandKind::pair) {
-      dsts.push_back(decoder.dst(d.elems[0], dst_type));
-      dsts.push_back(decoder.dst(d.elems[1], Type::pred));
-    } else {
-      dsts.push_back(decoder.dst(d, dst_type));
-    }
+    dsts.push_back(decoder.dst(0, dst_type));
+    if (instruction.operands[0].kind == OperandKind::pair)
+      dsts.push_back(decoder.dst(0, Type::pred, 1));
   }
   decoder.set_operands(in, dsts, srcs);
   return true;

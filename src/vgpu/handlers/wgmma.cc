@@ -17,7 +17,6 @@
 #include "layout/smem_descriptor.h"
 #include "numeric/dot.h"
 #include "vgpu/decoder.h"
-#include "vgpu/deferred_wgmma.h"
 #include "vgpu/handlers/matrix_sparse.h"
 #include "vgpu/handlers/wgmma_groups.h"
 #include "vgpu/handlers/wgmma_matrices.h"
@@ -63,6 +62,9 @@ struct WgmmaPlan {
   uint64_t flops = 0;
   std::vector<uint32_t> d_offsets; // where D's blocks lie in a frame, as numeric::DotTile has them
 };
+
+// DecodedInst::flags of a wgmma.mma_async: its warp may go on to the commit_group (lowered/wgmma.h).
+constexpr uint8_t kDeferred = 1;
 
 const WgmmaPlan& plan_of(const DecodedInst& in) {
   return *static_cast<const WgmmaPlan*>(in.extra);
@@ -348,7 +350,7 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   const bool ends_run = number % kWgmmaRun == kWgmmaRun - 1;
   if (ends_run && is_late && !complete_operations(x, in, number + 1 - kWgmmaRun))
     return Step::stopped;
-  if (!ends_run && in.flags == kWgmmaDeferred)
+  if (!ends_run && in.flags == kDeferred)
     return Step::next;
   return meet(x, in);
 }
@@ -430,19 +432,14 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
   plan.d_bytes = instruction.type(0) == Type::f16 ? 2 : 4;
   plan.a_in_registers = operands[1].kind == OperandKind::vector;
   std::vector<Slot> dsts, srcs;
-  for (const Operand& element : operands[0].elems)
-    dsts.push_back(decoder.dst(element, Type::b32));
-  if (plan.a_in_registers)
-    for (const Operand& element : operands[1].elems)
-      srcs.push_back(decoder.src(element, Type::b32));
-  else
-    srcs.push_back(decoder.src(operands[1], Type::b64));
+  decoder.add_dsts(dsts, 0, Type::b32);
+  decoder.add_srcs(srcs, 1, plan.a_in_registers ? Type::b32 : Type::b64);
   plan.b_source = static_cast<int>(srcs.size());
-  srcs.push_back(decoder.src(operands[2], Type::b64));
+  srcs.push_back(decoder.src(2, Type::b64));
   if (sparse)
-    srcs.push_back(decoder.src(operands[3], Type::b32));
+    srcs.push_back(decoder.src(3, Type::b32));
   plan.scale_source = static_cast<int>(srcs.size());
-  srcs.push_back(decoder.src(operands[scale], Type::pred));
+  srcs.push_back(decoder.src(scale, Type::pred));
   // imm-scale-a, imm-scale-b, then imm-trans-a (of a matrix in shared memory) and imm-trans-b.
   const auto immediate = [&](size_t index) {
     return index < operands.size() ? static_cast<int64_t>(operands[index].bits) : 0;
@@ -456,6 +453,7 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
     plan.a.mn_major = immediate(next++) == 1;
   plan.b.mn_major = immediate(next) == 1;
   in.handler = run_mma;
+  in.flags = decoder.notes().has(lowered::Note::deferred) ? kDeferred : 0;
   in.updates = true;
   decoder.code().has_wgmma = true;
   decoder.set_operands(in, dsts, srcs);

@@ -1,5 +1,4 @@
-// What loops can change, of code made by hand: which backward jumps belong together, and which bytes of the
-// frame count.
+// What loops can change, of code made by hand: which bytes of the frame count.
 #include "vgpu/loops.h"
 
 #include <gtest/gtest.h>
@@ -20,12 +19,6 @@ Code code_of(uint32_t size) {
   return code;
 }
 
-void add_jump(Code& code, uint32_t pc, uint32_t target) {
-  code.insts[pc] = {};
-  code.insts[pc].always_run = true;
-  code.insts[pc].target = target;
-}
-
 std::string text(const std::vector<FrameRange>& ranges) {
   std::string text;
   for (const FrameRange& range : ranges)
@@ -39,30 +32,15 @@ std::string changes_at(const Code& code, uint32_t pc) {
 
 TEST(Loops, ChangeWhatTheirInstructionsWrite) {
   Code code = code_of(10);
-  add_jump(code, 4, 2);
-  add_jump(code, 8, 8); // to itself
-  add_jump(code, 9, ptx::kNone);
-  find_loops(code);
+  code.loops = {{.begin = 2, .end = 4, .changes = {}}, {.begin = 8, .end = 9, .changes = {}}};
+  code.insts[8] = {};
+  find_changes(code);
   EXPECT_EQ(changes_at(code, 1), "none");
   EXPECT_EQ(changes_at(code, 2), "256-512 ");
-  EXPECT_EQ(changes_at(code, 4), "256-512 ");
-  EXPECT_EQ(changes_at(code, 5), "none");
+  EXPECT_EQ(changes_at(code, 3), "256-512 ");
+  EXPECT_EQ(changes_at(code, 4), "none");
   EXPECT_EQ(changes_at(code, 8), "");
   EXPECT_EQ(changes_at(code, 9), "none");
-}
-
-TEST(Loops, ThatOverlapOrNestAreOne) {
-  Code code = code_of(12);
-  add_jump(code, 3, 2); // within the next
-  add_jump(code, 5, 1);
-  add_jump(code, 7, 4); // overlaps it
-  add_jump(code, 10, 9);
-  find_loops(code);
-  ASSERT_EQ(code.loops.size(), 2u);
-  EXPECT_EQ(changes_at(code, 2), "128-384 512-640 768-896 ");
-  EXPECT_EQ(changes_at(code, 7), changes_at(code, 1));
-  EXPECT_EQ(changes_at(code, 8), "none");
-  EXPECT_EQ(changes_at(code, 9), "1152-1280 ");
 }
 
 TEST(Loops, ClocksAreNoStateAndParametersAlwaysAre) {
@@ -70,8 +48,8 @@ TEST(Loops, ClocksAreNoStateAndParametersAlwaysAre) {
   code.param_area_offset = 6 * 128;
   code.frame_bytes = 7 * 128;
   code.loop_state = {{0, 256}, {384, 896}}; // register 2 holds a clock
-  add_jump(code, 4, 1);
-  find_loops(code);
+  code.loops = {{.begin = 1, .end = 4, .changes = {}}};
+  find_changes(code);
   EXPECT_EQ(changes_at(code, 1), "128-256 384-512 768-896 ");
 }
 
@@ -79,17 +57,9 @@ TEST(Loops, PredicatesAreLookedAtInWholeWords) {
   Code code = code_of(4);
   const auto& slots = code.slots.emplace_back(1, Slot{.offset = 12, .reg = 1, .base = 0, .bytes = 0});
   code.insts[1].set_operands(slots, 1);
-  add_jump(code, 2, 1);
-  find_loops(code);
+  code.loops = {{.begin = 1, .end = 2, .changes = {}}};
+  find_changes(code);
   EXPECT_EQ(changes_at(code, 1), "8-16 ");
-}
-
-TEST(Loops, AreNotKnownWhereWgmmaWritesLate) {
-  Code code = code_of(4);
-  add_jump(code, 2, 1);
-  code.has_wgmma = true;
-  find_loops(code);
-  EXPECT_EQ(changes_at(code, 1), "none");
 }
 
 } // namespace

@@ -8,18 +8,14 @@
 // too.
 //
 // Seen in the code of ptxas 13.0 for sm_90a, and recorded on an H200: 128 divisors, the group `constants` of
-// tests/golden. Tests: tests/unit/vgpu/approximate_test.cc.
+// tests/golden. Tests: tests/unit/lowered/divisors_test.cc, tests/unit/vgpu/approximate_test.cc.
 #pragma once
 
-#include "vgpu/code.h"
+#include "lowered/program.h"
 
-namespace lemma::vgpu {
+namespace lemma::lowered {
 
-// Gives such divisions their handlers. In time linear in the code.
-void find_constant_divisors(Code& code);
+// Notes constant_divisor. In time linear in the code.
+void find_constant_divisors(Function& function);
 
-// handlers/approximate.cc: that of a division whose divisor is known, for the handler of any; null: it is no
-// such handler.
-Handler division_by_constant(Handler handler);
-
-} // namespace lemma::vgpu
+} // namespace lemma::lowered

@@ -6,20 +6,15 @@
 // leaves the straight line: where it goes is not followed here. Then the warps wait for each other at the
 // operation.
 //
-// PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions". Tests: tests/unit/vgpu/wgmma_group_test.cc.
+// PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions".
+// Tests: tests/unit/lowered/wgmma_test.cc, tests/unit/vgpu/wgmma_group_test.cc.
 #pragma once
 
-#include "vgpu/written.h"
+#include "lowered/program.h"
 
-#include <span>
+namespace lemma::lowered {
 
-namespace lemma::vgpu {
+// Notes `deferred` where it is so.
+void find_deferred_wgmma(Function& function);
 
-// DecodedInst::flags of a wgmma.mma_async: from it a straight line leads to a commit_group, and nothing on it
-// but operations names its accumulators.
-inline constexpr uint8_t kWgmmaDeferred = 1;
-
-// Sets it where it is so. `ranges` is each block's place in the code.
-void find_deferred_wgmma(Code& code, std::span<const PcRange> ranges);
-
-} // namespace lemma::vgpu
+} // namespace lemma::lowered
