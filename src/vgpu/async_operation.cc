@@ -7,7 +7,6 @@
 #include "vgpu/mbarrier.h"
 #include "vgpu/observer.h"
 #include "vgpu/racing_copy.h"
-#include "vgpu/wgmma_source.h"
 
 #include <fmt/format.h>
 

@@ -128,6 +128,12 @@ struct AsyncOperation {
   uint64_t bytes_written() const;
 };
 
+// What a warp's part of a wgmma.mma_async reads of shared memory: all of B, and of A the 16 rows that its
+// part of the result has. `warp`: its index in the CTA. The PTX ISA does not say that no warp reads the
+// others' rows; FlashAttention-3 rests on it: each warp writes its own rows of A, and synchronizes with
+// nobody else. Tests: the kernels of async.unwaited in docs/checks.md (tests/check/docs_test.py).
+void each_source_of_warp(const AsyncOperation& wgmma, uint32_t warp, const AsyncOperation::Visit& visit);
+
 void read_source(AsyncOperation& operation);
 void complete(AsyncOperation& operation);
 

@@ -19,6 +19,7 @@
 #include "ptx/module.h"
 #include "vgpu/inst_id.h"
 #include "vgpu/memory_order.h"
+#include "vgpu/plans.h"
 
 #include <algorithm>
 #include <array>
@@ -91,9 +92,9 @@ struct DecodedInst {
   bool guards_itself = false;  // the handler looks at the guard, and counts the lanes that do not execute
   uint32_t guard_offset = 0;   // frame offset of the guard's mask
   uint32_t guard_reg = ptx::kNone;
-  uint32_t target = 0;         // branch: pc
-  int64_t imm = 0;             // handler's own: address offset, immediate control operand
-  const void* extra = nullptr; // handler's own data, owned by the Code
+  uint32_t target = 0; // branch: pc
+  int64_t imm = 0;     // handler's own: address offset, immediate control operand
+  PlanId plan;         // handler's own data, in Code::plans
   uint32_t source =
       ptx::kNone;             // index in ptx::Function::instructions; kNone: made by the decoder, not counted
   MemoryOrder order;          // of its memory operation
@@ -127,17 +128,17 @@ struct Code {
   const ptx::Module* module = nullptr;
   uint32_t number = 0; // of the function, in ptx::Module::functions
   std::vector<DecodedInst> insts;
-  std::deque<std::vector<Slot>> slots;       // storage behind DecodedInst::ops
-  std::vector<std::shared_ptr<void>> extras; // storage behind DecodedInst::extra
-  uint64_t frame_bytes = 0;                  // what a Slot can say at most: decode_function() sees to it
-  uint32_t param_area_offset = 0;            // in the frame: [lane][param_bytes]
-  uint32_t param_bytes = 0;                  // of one lane: own parameters and returns, then .param variables
-  uint32_t passed_bytes = 0;                 // of those, the parameters, which the caller fills
-  uint32_t local_bytes = 0;                  // .local variables of one lane
-  uint32_t local_align = 16;                 // what they are aligned to
-  uint32_t wanted_registers = 0;             // of a thread, at most, by its setmaxnreg.inc; 0: it has none
-  bool has_wgmma = false;                    // wgmma.mma_async is among its instructions
-  uint32_t wgmma_registers = 0;              // that it has as accumulators or as A (wgmma_registers.h) ...
+  std::deque<std::vector<Slot>> slots; // storage behind DecodedInst::ops
+  Plans plans;
+  uint64_t frame_bytes = 0;               // what a Slot can say at most: decode_function() sees to it
+  uint32_t param_area_offset = 0;         // in the frame: [lane][param_bytes]
+  uint32_t param_bytes = 0;               // of one lane: own parameters and returns, then .param variables
+  uint32_t passed_bytes = 0;              // of those, the parameters, which the caller fills
+  uint32_t local_bytes = 0;               // .local variables of one lane
+  uint32_t local_align = 16;              // what they are aligned to
+  uint32_t wanted_registers = 0;          // of a thread, at most, by its setmaxnreg.inc; 0: it has none
+  bool has_wgmma = false;                 // wgmma.mma_async is among its instructions
+  uint32_t wgmma_registers = 0;           // that it has as accumulators or as A (wgmma_registers.h) ...
   std::vector<uint32_t> wgmma_numbers;    // ... their numbers, by kWgmmaUnit bytes of the frame; else kNone
   uint32_t shared_bytes = 0;              // entry: static shared memory of everything reachable
   uint64_t kernel_param_bytes = 0;        // entry: of its parameters, which lie in the launch
@@ -170,6 +171,12 @@ struct Code {
   uint32_t wgmma_number(const Slot& slot) const {
     const size_t at = slot.offset / kWgmmaUnit;
     return slot.base == 0 && slot.bytes != 0 && at < wgmma_numbers.size() ? wgmma_numbers[at] : ptx::kNone;
+  }
+
+  // The plan of an instruction of this code that has one of type T.
+  template <class T>
+  const T& plan(const DecodedInst& in) const {
+    return plans.get<T>(in.plan);
   }
 
   isa::Opcode opcode_of(const DecodedInst& in) const {

@@ -73,27 +73,24 @@ public:
   }
   // The common case: operand 0 is the destination of `dst_type`, the others are sources of `src_type`.
   void set_simple_operands(DecodedInst& in, isa::Type dst_type, isa::Type src_type);
-  // A block of handler data that lives as long as the code.
+  // Gives the instruction a plan, which the caller fills in.
   template <class T>
-  T* make_extra(DecodedInst& in) {
-    auto block = std::make_shared<T>();
-    T* raw = block.get();
-    code_.extras.push_back(std::move(block));
-    in.extra = raw;
-    return raw;
+  T& make_plan(DecodedInst& in) {
+    auto plan = std::make_shared<T>();
+    in.plan = code_.plans.add(plan);
+    return *plan;
   }
-  // The same for instructions of one binding, and of one `variant` of it: make() gives the block, or nothing
-  // where the instruction is not modelled, and is called for the first of them alone. Null: nothing.
+  // Gives the instruction the plan that those of its binding share, and of one `variant` of it: make() gives
+  // the plan, or nothing where the instruction is not modelled, and is called for the first of them alone.
+  // Null: nothing.
   template <class T, class Make>
-  const T* shared_extra(DecodedInst& in, const isa::Binding& binding, uint64_t variant, Make make) {
+  const T* shared_plan(DecodedInst& in, const isa::Binding& binding, uint64_t variant, Make make) {
     const auto [it, is_new] = shared_.try_emplace({&binding, variant});
     if (is_new)
-      if (std::optional<T> block = make()) {
-        it->second = std::make_shared<T>(std::move(*block));
-        code_.extras.push_back(it->second);
-      }
-    in.extra = it->second.get();
-    return static_cast<const T*>(it->second.get());
+      if (std::optional<T> plan = make())
+        it->second = code_.plans.add(std::make_shared<T>(std::move(*plan)));
+    in.plan = it->second;
+    return in.plan ? &code_.plan<T>(in) : nullptr;
   }
   // For a variable in .param, its offset in the kernel's parameters or in a lane's param area.
   uint32_t param_offset(const lowered::VariableAddress& address) const;
@@ -117,7 +114,7 @@ private:
 
   Program& program_;
   Code& code_;
-  std::map<std::pair<const isa::Binding*, uint64_t>, std::shared_ptr<void>> shared_;
+  std::map<std::pair<const isa::Binding*, uint64_t>, PlanId> shared_; // plans of bindings
   const lowered::Function& lowered_;
   std::vector<Slot> registers_; // by lowered::Function::registers
   // Of the instruction being decoded; `by_text_`: what each operand of the text has become.

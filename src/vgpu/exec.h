@@ -51,6 +51,11 @@ public:
     const Slot& slot = in.ops[in.dst_count + index];
     return reinterpret_cast<const T*>(bases[slot.base] + slot.offset);
   }
+  // The plan of an instruction that has one of type T.
+  template <class T>
+  const T& plan(const DecodedInst& in) const {
+    return code->plan<T>(in);
+  }
   const Slot& dst_slot(const DecodedInst& in, int index = 0) const { return in.ops[index]; }
   const Slot& src_slot(const DecodedInst& in, int index) const { return in.ops[in.dst_count + index]; }
   // A predicate source as a mask of lanes.

@@ -163,18 +163,22 @@ void note_lanes_of_address(const Constants& constants, isa::Opcode opcode, Decod
 
 // A group has a handler's data.
 bool may_begin(const DecodedInst& in) {
-  return in.extra == nullptr;
+  return !in.plan;
 }
 
+} // namespace
+
 // Observers know instructions by their places: the first one's own handler runs it where it stands.
-struct Group {
+struct LaunchConstants {
   Handler first = nullptr;
   uint64_t place = 0; // in the frame: 1 more than the activation in which all of it was executed
   uint32_t count = 0;
 };
 
+namespace {
+
 Step run_group(Exec& x, const DecodedInst& in) {
-  const auto& group = *static_cast<const Group*>(in.extra);
+  const auto& group = x.plan<LaunchConstants>(in);
   uint64_t executed_in = 0;
   std::byte* const place = x.bases[0] + group.place;
   std::memcpy(&executed_in, place, sizeof executed_in);
@@ -187,16 +191,15 @@ Step run_group(Exec& x, const DecodedInst& in) {
 }
 
 void make_group(Code& code, uint32_t begin, uint32_t end) {
-  auto group = std::make_shared<Group>();
+  auto group = std::make_shared<LaunchConstants>();
   DecodedInst& first = code.insts[begin];
   group->first = first.handler;
   group->count = end - begin;
   group->place = code.frame_bytes;
   code.frame_bytes += sizeof(uint64_t);
   first.handler = run_group;
-  first.extra = group.get();
+  first.plan = code.plans.add(std::move(group));
   first.computes = false; // it may jump
-  code.extras.push_back(std::move(group));
 }
 
 // --- Of a CTA
@@ -208,15 +211,19 @@ struct CtaOfGrid {
   friend bool operator==(const CtaOfGrid&, const CtaOfGrid&) = default;
 };
 
-struct CtaGroup {
+} // namespace
+
+struct CtaConstants {
   Handler first = nullptr;
   uint64_t place = 0;         // in the frame: of which CTA it has the values
   uint32_t count = 0;         // of instructions
   std::vector<uint32_t> rest; // that warps have values each of: so many after the first
 };
 
+namespace {
+
 Step run_cta_group(Exec& x, const DecodedInst& in) {
-  const auto& group = *static_cast<const CtaGroup*>(in.extra);
+  const auto& group = x.plan<CtaConstants>(in);
   if (x.active != kAllLanes || !x.may_pass_over())
     return group.first(x, in);
   const CtaOfGrid now{.grid = x.launch->grid_id, .cta = x.cta->linear_id};
@@ -240,7 +247,7 @@ void make_cta_group(Code& code, const std::vector<bool>& of_cta, uint32_t begin,
     --end;
   if (std::count(of_cta.begin() + begin, of_cta.begin() + end, true) < 2)
     return;
-  auto group = std::make_shared<CtaGroup>();
+  auto group = std::make_shared<CtaConstants>();
   DecodedInst& first = code.insts[begin];
   group->first = first.handler;
   group->place = code.frame_bytes;
@@ -250,9 +257,8 @@ void make_cta_group(Code& code, const std::vector<bool>& of_cta, uint32_t begin,
       group->rest.push_back(pc - begin);
   code.frame_bytes += sizeof(CtaOfGrid);
   first.handler = run_cta_group;
-  first.extra = group.get();
+  first.plan = code.plans.add(std::move(group));
   first.computes = false; // it may jump
-  code.extras.push_back(std::move(group));
 }
 
 void find_constants_of_ctas(Code& code, std::span<const lowered::Block> blocks, const Constants& constants) {

@@ -24,7 +24,7 @@ using isa::StateSpace;
 namespace {
 
 constexpr uint64_t kMostSharedSteps = uint64_t{1} << 24; // of kernels through functions to shared variables
-constexpr uint64_t kExtraBytes = 128;                    // of a handler's own data, about
+constexpr uint64_t kPlanBytes = 128;                     // of one, about
 constexpr uint64_t kPoolEntryBytes = 80;                 // of an entry of Program::pool_index_
 
 using Scope = ptx::Operand::SymbolScope;
@@ -85,7 +85,7 @@ private:
 
   static uint64_t bytes_of(const Code& code) {
     uint64_t bytes = code.insts.capacity() * sizeof(DecodedInst) + code.registers.capacity() * sizeof(Slot) +
-                     code.inst_to_pc.capacity() * sizeof(uint32_t) + code.extras.size() * kExtraBytes;
+                     code.inst_to_pc.capacity() * sizeof(uint32_t) + code.plans.size() * kPlanBytes;
     for (const std::vector<Slot>& ops : code.slots)
       bytes += sizeof(std::vector<Slot>) + ops.capacity() * sizeof(Slot);
     return bytes;

@@ -26,7 +26,6 @@
 #include <optional>
 
 namespace lemma::vgpu {
-namespace {
 
 using isa::Opcode;
 using isa::Qual;
@@ -38,14 +37,13 @@ using ptx::OperandKind;
 
 constexpr uint32_t kBulkAlign = 16; // of addresses and sizes
 
-struct AddressPlan {
-  StateSpace space = StateSpace::generic;
-  int64_t offset = 0;
-  int source = -1; // index among the sources; -1: the instruction has none
-};
-
 struct BulkPlan {
-  AddressPlan to, from, mbarrier;
+  struct Address {
+    StateSpace space = StateSpace::generic;
+    int64_t offset = 0;
+    int source = -1; // index among the sources; -1: the instruction has none
+  };
+  Address to, from, mbarrier;
   int size_source = -1, mask_source = -1;
   int ignored_source = -1;   // .ignore_oob: of the left, and after it of the right
   int byte_mask_source = -1; // .cp_mask
@@ -56,11 +54,9 @@ struct BulkPlan {
   int first_element = -1, elements = 0;
 };
 
-const BulkPlan& plan_of(const DecodedInst& in) {
-  return *static_cast<const BulkPlan*>(in.extra);
-}
+namespace {
 
-Access find_end(Exec& x, const DecodedInst& in, const AddressPlan& plan, uint32_t bytes, uint32_t align,
+Access find_end(Exec& x, const DecodedInst& in, const BulkPlan::Address& plan, uint32_t bytes, uint32_t align,
                 AccessKind kind, int lane, uint32_t skipped = 0) {
   const uint64_t address = lane_address(x, in, plan.source, plan.offset, lane) + skipped;
   const Access access = check_async(x, in, plan.space, address, bytes, align, kind, lane);
@@ -74,7 +70,7 @@ Access find_end(Exec& x, const DecodedInst& in, const AddressPlan& plan, uint32_
 // The end that the data go to: shared memory with its mbarrier, there and where a multicast's mask says, or
 // global memory. False after a fault.
 bool find_destination(Exec& x, const DecodedInst& in, uint32_t align, AsyncOperation& operation) {
-  const BulkPlan& plan = plan_of(in);
+  const auto& plan = x.plan<BulkPlan>(in);
   const int lane = operation.issuer.lane;
   const Access to = find_end(x, in, plan.to, operation.bytes, align,
                              plan.reduce ? AccessKind::atomic : AccessKind::write, lane);
@@ -99,14 +95,14 @@ AsyncOperation new_operation(const Exec& x, const DecodedInst& in, int lane, Asy
   operation.kind = kind;
   operation.issuer = x.issuer(in, lane);
   operation.bytes = bytes;
-  operation.reduce = plan_of(in).reduce;
-  operation.element_bytes = plan_of(in).element_bytes;
+  operation.reduce = x.plan<BulkPlan>(in).reduce;
+  operation.element_bytes = x.plan<BulkPlan>(in).element_bytes;
   return operation;
 }
 
 // The bytes at the ends that .ignore_oob leaves out. False after a fault.
 bool find_ignored(Exec& x, const DecodedInst& in, AsyncOperation& operation) {
-  const BulkPlan& plan = plan_of(in);
+  const auto& plan = x.plan<BulkPlan>(in);
   const int lane = operation.issuer.lane;
   const uint64_t left = static_cast<uint32_t>(x.src_lane(in, plan.ignored_source, lane)),
                  right = static_cast<uint32_t>(x.src_lane(in, plan.ignored_source + 1, lane));
@@ -131,7 +127,7 @@ bool find_ignored(Exec& x, const DecodedInst& in, AsyncOperation& operation) {
 
 // What is read. False after a fault.
 bool find_source(Exec& x, const DecodedInst& in, AsyncOperation& operation) {
-  const BulkPlan& plan = plan_of(in);
+  const auto& plan = x.plan<BulkPlan>(in);
   const int lane = operation.issuer.lane;
   if (plan.ignored_source >= 0 && !find_ignored(x, in, operation))
     return false;
@@ -150,7 +146,7 @@ bool find_source(Exec& x, const DecodedInst& in, AsyncOperation& operation) {
 
 // To shared memory, with an mbarrier; or to global memory, with a group.
 bool issue(Exec& x, const DecodedInst& in, int lane) {
-  const BulkPlan& plan = plan_of(in);
+  const auto& plan = x.plan<BulkPlan>(in);
   const auto size = static_cast<uint32_t>(x.src_lane(in, plan.size_source, lane));
   if (size % kBulkAlign != 0) {
     x.fault(in, FaultKind::illegal_instruction,
@@ -169,7 +165,7 @@ bool issue(Exec& x, const DecodedInst& in, int lane) {
 
 // st.async and red.async: the data are the lane's registers.
 bool issue_elements(Exec& x, const DecodedInst& in, int lane) {
-  const BulkPlan& plan = plan_of(in);
+  const auto& plan = x.plan<BulkPlan>(in);
   const uint32_t size = static_cast<uint32_t>(plan.elements) * plan.element_bytes;
   AsyncOperation operation =
       new_operation(x, in, lane, plan.reduce ? AsyncKind::red_async : AsyncKind::st_async, size);
@@ -197,7 +193,7 @@ Step run(Exec& x, const DecodedInst& in) {
 
 // --- decoding ---
 
-AddressPlan add_address(Decoder& d, size_t operand, StateSpace space, std::vector<Slot>& srcs) {
+BulkPlan::Address add_address(Decoder& d, size_t operand, StateSpace space, std::vector<Slot>& srcs) {
   const PlacedAddress address = d.address(operand);
   srcs.push_back(address.base);
   // By its name a shared variable is the CTA's own.
@@ -219,7 +215,7 @@ bool choose_reduction(const Instruction& instruction, BulkPlan& plan) {
 }
 
 bool select_bulk(Decoder& d, const Instruction& instruction, DecodedInst& in) {
-  auto& plan = *d.make_extra<BulkPlan>(in);
+  auto& plan = d.make_plan<BulkPlan>(in);
   plan.to_global = instruction.has(Qual::bulk_group);
   const bool from_global = instruction.has(Qual::global) && !plan.to_global;
   const StateSpace shared =
@@ -256,7 +252,7 @@ bool select_elements(Decoder& d, const Instruction& instruction, DecodedInst& in
   if (!instruction.has(Qual::mbarrier_complete_tx_bytes)) // nobody can wait for it: performed at once
     return instruction.opcode == Opcode::st_async ? select_store(d, instruction, in)
                                                   : select_atomic(d, instruction, in);
-  auto& plan = *d.make_extra<BulkPlan>(in);
+  auto& plan = d.make_plan<BulkPlan>(in);
   const StateSpace space =
       instruction.has(Qual::shared_cluster) ? StateSpace::shared_cluster : StateSpace::generic;
   std::vector<Slot> srcs;

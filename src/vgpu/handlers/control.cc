@@ -53,12 +53,16 @@ Step run_bra(Exec& x, const DecodedInst& in) {
   return Step::reschedule;
 }
 
+} // namespace
+
 struct BranchTable {
   const std::vector<uint32_t>* instructions = nullptr; // the module's: targets as instruction indices
 };
 
+namespace {
+
 Step run_brx(Exec& x, const DecodedInst& in) {
-  const auto& table = *static_cast<const BranchTable*>(in.extra);
+  const auto& table = x.plan<BranchTable>(in);
   if (!x.active)
     return Step::next;
   leave_inactive_behind(x);
@@ -101,29 +105,34 @@ bool select_branch(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
     return true;
   }
   in.handler = run_brx;
-  auto* table = d.make_extra<BranchTable>(in);
-  table->instructions = &d.function().target_lists[instruction.operands[1].symbol].labels;
+  auto& table = d.make_plan<BranchTable>(in);
+  table.instructions = &d.function().target_lists[instruction.operands[1].symbol].labels;
   d.set_operands(in, {}, {d.src(0, Type::u32)});
   return true;
 }
 
+} // namespace
+
 // --- calls
 // ----------------------------------------------------------------------------------------------------------
 
-// One value that crosses a call, as the caller names it.
-struct Passed {
-  std::vector<Slot> elements; // in registers, or constants; of a vector register, each element
-  uint32_t offset =
-      0; // in the caller's param area: where there are no elements, or a builtin takes or gives it
-  uint32_t bytes = 0; // of that
-};
-
 struct CallSite {
+  // One value that crosses a call, as the caller names it.
+  struct Passed {
+    std::vector<Slot> elements; // in registers, or constants; of a vector register, each element
+    uint32_t offset =
+        0; // in the caller's param area: where there are no elements, or a builtin takes or gives it
+    uint32_t bytes = 0; // of that
+  };
   const Code* callee = nullptr; // null: indirect, a builtin, or declared only
   std::string name;
   int builtin = -1;
   std::vector<Passed> arguments, results;
 };
+
+namespace {
+
+using Passed = CallSite::Passed;
 
 std::byte* lane_params(const Code& code, const Frame& frame, int lane) {
   return frame.data + code.param_area_offset + static_cast<size_t>(lane) * code.param_bytes;
@@ -272,7 +281,7 @@ Step run_builtin(Exec& x, const DecodedInst& in, const CallSite& site) {
 
 // A module that is not linked yet: a driver refuses it as a whole, here all else of it runs.
 Step run_undefined_call(Exec& x, const DecodedInst& in) {
-  const auto& site = *static_cast<const CallSite*>(in.extra);
+  const auto& site = x.plan<CallSite>(in);
   if (site.name.starts_with("__cudaCDP2")) // of the device's part of the CUDA runtime
     return x.fault(
         in, FaultKind::unsupported,
@@ -289,7 +298,7 @@ Step run_undefined_call(Exec& x, const DecodedInst& in) {
 }
 
 Step run_call(Exec& x, const DecodedInst& in) {
-  const auto& site = *static_cast<const CallSite*>(in.extra);
+  const auto& site = x.plan<CallSite>(in);
   if (site.builtin >= 0)
     return run_builtin(x, in, site);
   leave_inactive_behind(x);
@@ -336,7 +345,7 @@ Step run_ret(Exec& x, const DecodedInst&) {
   x.code = caller.code;
   x.frame = caller.frame;
   x.bases[0] = caller.registers;
-  copy_results(x, *static_cast<const CallSite*>(call.extra), *callee.code, *callee.frame);
+  copy_results(x, x.plan<CallSite>(call), *callee.code, *callee.frame);
   split.pc = callee.return_pc;
   return Step::reschedule;
 }
@@ -382,14 +391,14 @@ bool place_for_builtin(Decoder& d, CallSite& site) {
 
 bool select_call(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   const Operand& callee = instruction.operands[0];
-  auto* site = d.make_extra<CallSite>(in);
+  auto& site = d.make_plan<CallSite>(in);
   if (callee.kind == OperandKind::function) {
-    site->name = d.module().functions[callee.symbol].name;
-    site->callee = &d.program().code(d.module().body_of(callee.symbol));
-    if (!site->callee->function->has_body) {
-      site->callee = nullptr;
-      site->builtin = find_builtin(site->name);
-      if (site->builtin < 0) {
+    site.name = d.module().functions[callee.symbol].name;
+    site.callee = &d.program().code(d.module().body_of(callee.symbol));
+    if (!site.callee->function->has_body) {
+      site.callee = nullptr;
+      site.builtin = find_builtin(site.name);
+      if (site.builtin < 0) {
         in.handler = run_undefined_call;
         return true;
       }
@@ -402,18 +411,18 @@ bool select_call(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
              return pass(d, text, is_result, left, out.emplace_back());
            });
   };
-  if (!add(1, true, site->results) || !add(2, false, site->arguments))
+  if (!add(1, true, site.results) || !add(2, false, site.arguments))
     return false;
-  if (site->builtin >= 0 && !place_for_builtin(d, *site))
+  if (site.builtin >= 0 && !place_for_builtin(d, site))
     return false;
   in.handler = run_call;
   // Registers among the arguments are sources, so that reads of unwritten ones show.
   std::vector<Slot> srcs, dsts;
   if (callee.kind != OperandKind::function)
     srcs.push_back(d.src(0, Type::u64));
-  for (const Passed& argument : site->arguments)
+  for (const Passed& argument : site.arguments)
     srcs.insert(srcs.end(), argument.elements.begin(), argument.elements.end());
-  for (const Passed& result : site->results)
+  for (const Passed& result : site.results)
     dsts.insert(dsts.end(), result.elements.begin(), result.elements.end());
   d.set_operands(in, dsts, srcs);
   return true;

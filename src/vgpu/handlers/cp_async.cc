@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 namespace lemma::vgpu {
-namespace {
 
 using isa::Opcode;
 using isa::Qual;
@@ -37,6 +36,13 @@ struct CopyPlan {
   CopyLanes copy = nullptr; // null: there is none
 };
 
+struct ArrivePlan {
+  PlacedAddress address;
+  bool noinc = false;
+};
+
+namespace {
+
 // One lane's copy.
 struct LaneCopy {
   MemoryPlace to, from;
@@ -44,7 +50,7 @@ struct LaneCopy {
 };
 
 bool prepare(Exec& x, const DecodedInst& in, int lane, LaneCopy& copy) {
-  const auto& plan = *static_cast<const CopyPlan*>(in.extra);
+  const auto& plan = x.plan<CopyPlan>(in);
   copy.bytes = copy.taken = plan.bytes;
   if (plan.has_source_size)
     copy.taken = static_cast<uint32_t>(x.src_lane(in, 2, lane));
@@ -137,7 +143,7 @@ bool copy_together(Exec& x, const DecodedInst& in, const CopyPlan& plan, LaneMas
 }
 
 bool copy_together(Exec& x, const DecodedInst& in, LateCopy* later = nullptr) {
-  const auto& plan = *static_cast<const CopyPlan*>(in.extra);
+  const auto& plan = x.plan<CopyPlan>(in);
   LaneMask taken = x.active;
   if (plan.has_ignore)
     taken &= ~x.pred(in, 2);
@@ -168,7 +174,7 @@ bool are_late(const Exec& x) {
 }
 
 Step run_late_copy(Exec& x, const DecodedInst& in) {
-  const auto& plan = *static_cast<const CopyPlan*>(in.extra);
+  const auto& plan = x.plan<CopyPlan>(in);
   LateCopies& copies = x.warp->late_copies;
   MemoryBudget& budget = x.launch->memory->budget();
   LateCopy& together = copies.add(x.active, budget);
@@ -258,15 +264,10 @@ Step run_wait_all(Exec& x, const DecodedInst&) {
   return Step::next;
 }
 
-struct ArrivePlan {
-  PlacedAddress address;
-  bool noinc = false;
-};
-
 // Arrives when all copies that the thread has issued are done. Without .noinc the phase waits for one arrival
 // more.
 Step run_arrive(Exec& x, const DecodedInst& in) {
-  const auto& plan = *static_cast<const ArrivePlan*>(in.extra);
+  const auto& plan = x.plan<ArrivePlan>(in);
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const SharedPlace at =
@@ -302,7 +303,7 @@ Step run_arrive(Exec& x, const DecodedInst& in) {
 
 bool select_copy(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   const auto& operands = instruction.operands;
-  auto& plan = *d.make_extra<CopyPlan>(in);
+  auto& plan = d.make_plan<CopyPlan>(in);
   plan.to = d.address(0);
   plan.from = d.address(1);
   plan.bytes = static_cast<uint32_t>(operands[2].bits);
@@ -335,7 +336,7 @@ bool select_group(Decoder& d, const Instruction& instruction, DecodedInst& in) {
 }
 
 bool select_arrive(Decoder& d, const Instruction& instruction, DecodedInst& in) {
-  auto& plan = *d.make_extra<ArrivePlan>(in);
+  auto& plan = d.make_plan<ArrivePlan>(in);
   plan.address = d.address(0);
   plan.noinc = instruction.has(Qual::noinc);
   in.handler = run_arrive;

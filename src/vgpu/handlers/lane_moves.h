@@ -40,7 +40,7 @@ struct LaneMoves {
   Handler pack_32_16 = nullptr, pack_64_32 = nullptr, pack_64_16 = nullptr;
   Handler unpack_32_16 = nullptr, unpack_64_32 = nullptr, unpack_64_16 = nullptr;
   Handler shuffles[4] = {};        // by Shuffle
-  Handler fixed_shuffle = nullptr; // of a FixedShuffle in DecodedInst::extra; null: there is none
+  Handler fixed_shuffle = nullptr; // its plan is a FixedShuffle; null: there is none
   Handler votes[4] = {};           // by Vote
 };
 

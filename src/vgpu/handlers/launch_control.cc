@@ -29,7 +29,6 @@
 #include <utility>
 
 namespace lemma::vgpu {
-namespace {
 
 using isa::Opcode;
 using isa::Qual;
@@ -46,6 +45,8 @@ struct RequestPlan {
   int64_t response_offset = 0, mbarrier_offset = 0;
   bool multicast = false;
 };
+
+namespace {
 
 bool check_request(Exec& x, const DecodedInst& in, int lane, const RequestPlan& plan) {
   if (const FailedRequest& seen = x.cta->failed_request; seen.code) {
@@ -87,7 +88,7 @@ SharedPlace find_response(Exec& x, const DecodedInst& in, int lane, const Reques
 }
 
 bool request(Exec& x, const DecodedInst& in, int lane) {
-  const auto& plan = *static_cast<const RequestPlan*>(in.extra);
+  const auto& plan = x.plan<RequestPlan>(in);
   if (!check_request(x, in, lane, plan))
     return false;
   const SharedPlace response = find_response(x, in, lane, plan);
@@ -113,7 +114,7 @@ Step run_try_cancel(Exec& x, const DecodedInst& in) {
 }
 
 bool select_try_cancel(Decoder& d, const Instruction& instruction, DecodedInst& in) {
-  auto& plan = *d.make_extra<RequestPlan>(in);
+  auto& plan = d.make_plan<RequestPlan>(in);
   const PlacedAddress response = d.address(0);
   const PlacedAddress mbarrier = d.address(1);
   plan = {.response_space = response.space,

@@ -61,9 +61,8 @@ std::vector<LeftLoad> leave_loads(Code& code, uint32_t begin, uint32_t end,
   std::vector<LeftLoad> loads;
   for (DecodedInst* in : found) {
     in->handler = leaves;
-    loads.push_back({.reg = in->ops[0].reg,
-                     .offset = in->ops[0].offset,
-                     .left = static_cast<const WmmaMovePlan*>(in->extra)->left()});
+    loads.push_back(
+        {.reg = in->ops[0].reg, .offset = in->ops[0].offset, .left = code.plan<WmmaMovePlan>(*in).left()});
   }
   return loads;
 }

@@ -194,7 +194,7 @@ Step run_wmma_load(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
     return step;
-  const auto& plan = *static_cast<const WmmaMovePlan*>(in.extra);
+  const auto& plan = x.plan<WmmaMovePlan>(in);
   Lines lines;
   if (!find_lines(x, in, plan, lines))
     return Step::stopped;
@@ -213,7 +213,7 @@ Step run_wmma_store(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
     return step;
-  const auto& plan = *static_cast<const WmmaMovePlan*>(in.extra);
+  const auto& plan = x.plan<WmmaMovePlan>(in);
   Lines lines;
   if (!find_lines(x, in, plan, lines))
     return Step::stopped;
@@ -245,7 +245,7 @@ bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedI
   if (decoder.count(registers) != static_cast<size_t>(fragment.registers()))
     return false;
 
-  auto& plan = *decoder.make_extra<WmmaMovePlan>(in);
+  auto& plan = decoder.make_plan<WmmaMovePlan>(in);
   plan.lanes = lane_places();
   const Slot address = place_address(decoder, load ? 1 : 0, in, plan.space);
   const int line_elems = order == MajorOrder::row ? fragment.cols : fragment.rows;
@@ -278,6 +278,8 @@ bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedI
 
 constexpr uint32_t kRowBytes = 16; // of every matrix, and what rows are aligned to
 
+} // namespace
+
 struct M8n8Plan {
   TileMap map;
   TileMap transposed; // movmatrix: of the destination
@@ -290,6 +292,8 @@ struct M8n8Plan {
   LanePlaces lanes;
   bool rows_are_quads = false; // row i is lanes 4 (i % 8) to 4 (i % 8) + 3 of register i / 8
 };
+
+namespace {
 
 // One check for all rows: where they lie, beside the lowest address; none where each needs one of its own.
 Access rows_at_once(Exec& x, const DecodedInst& in, const M8n8Plan& plan, const uint64_t* at,
@@ -388,7 +392,7 @@ Step run_ldmatrix(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
     return step;
-  const auto& plan = *static_cast<const M8n8Plan*>(in.extra);
+  const auto& plan = x.plan<M8n8Plan>(in);
   std::byte* destinations[kMaxFragmentRegisters];
   destination_lanes(x, in, plan.map.registers(), destinations);
   if (plan.rows_are_quads) { // and the address is in no register that is written: it has been read
@@ -419,7 +423,7 @@ Step run_stmatrix(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
     return step;
-  const auto& plan = *static_cast<const M8n8Plan*>(in.extra);
+  const auto& plan = x.plan<M8n8Plan>(in);
   const std::byte* sources[kMaxFragmentRegisters];
   source_lanes(x, in, 1, plan.map.registers(), sources);
   Tile tile;
@@ -434,7 +438,7 @@ Step run_movmatrix(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
     return step;
-  const auto& plan = *static_cast<const M8n8Plan*>(in.extra);
+  const auto& plan = x.plan<M8n8Plan>(in);
   const std::byte* source = x.src<std::byte>(in, 0);
   std::byte* destination = x.dst<std::byte>(in, 0);
   Tile tile;
@@ -467,7 +471,7 @@ bool select_m8n8(Decoder& decoder, const Instruction& instruction, DecodedInst& 
   const auto& operands = instruction.operands;
   if (operands.size() != 2)
     return false;
-  auto& plan = *decoder.make_extra<M8n8Plan>(in);
+  auto& plan = decoder.make_plan<M8n8Plan>(in);
   const bool trans = instruction.has(Qual::trans);
   if (instruction.opcode == Opcode::movmatrix) {
     const MatrixRow& row = *instruction.form()->matrix;
@@ -508,7 +512,7 @@ std::optional<MatrixMove> matrix_move_of(const Code& code, const DecodedInst& in
   case Opcode::ldmatrix:
   case Opcode::stmatrix:
   case Opcode::movmatrix: {
-    const auto& plan = *static_cast<const M8n8Plan*>(in.extra);
+    const auto& plan = code.plan<M8n8Plan>(in);
     const bool moves = opcode == Opcode::movmatrix;
     return MatrixMove{.map = &plan.map,
                       .transposed = moves ? &plan.transposed : nullptr,
@@ -519,7 +523,7 @@ std::optional<MatrixMove> matrix_move_of(const Code& code, const DecodedInst& in
   }
   case Opcode::wmma_load:
   case Opcode::wmma_store: {
-    const auto& plan = *static_cast<const WmmaMovePlan*>(in.extra);
+    const auto& plan = code.plan<WmmaMovePlan>(in);
     return MatrixMove{
         .map = &plan.map, .piece_bytes = plan.line_bytes, .first_source = 2, .addressing = kAllLanes};
   }

@@ -21,7 +21,6 @@
 #include <cassert>
 
 namespace lemma::vgpu {
-namespace {
 
 using isa::Opcode;
 using isa::Qual;
@@ -39,12 +38,10 @@ struct MbarrierPlan {
   bool is_v1 = false;    // init, check_layout
 };
 
-const MbarrierPlan& plan_of(const DecodedInst& in) {
-  return *static_cast<const MbarrierPlan*>(in.extra);
-}
+namespace {
 
 SharedPlace find(Exec& x, const DecodedInst& in, int lane) {
-  const MbarrierPlan& plan = plan_of(in);
+  const auto& plan = x.plan<MbarrierPlan>(in);
   return find_mbarrier(x, in, plan.space, lane_address(x, in, 0, plan.offset, lane), lane);
 }
 
@@ -157,7 +154,7 @@ bool check_init(Exec& x, const DecodedInst& in, const SharedPlace& at, int lane)
 Step run_init(Exec& x, const DecodedInst& in) {
   Watched watched(x, in, AccessKind::write);
   return each_lane(x, [&](int lane) {
-    const MbarrierPlan& plan = plan_of(in);
+    const auto& plan = x.plan<MbarrierPlan>(in);
     const uint64_t address = lane_address(x, in, 0, plan.offset, lane);
     const Access access =
         x.access(in, plan.space, address, kMbarrierBytes, kMbarrierBytes, AccessKind::write, lane);
@@ -196,7 +193,7 @@ Step run_inval(Exec& x, const DecodedInst& in) {
 
 // arrive and arrive_drop, expect_tx and complete_tx: source 1 is the count of arrivals or of bytes.
 Step run_change(Exec& x, const DecodedInst& in) {
-  const MbarrierPlan& plan = plan_of(in);
+  const auto& plan = x.plan<MbarrierPlan>(in);
   Watched watched(x, in, AccessKind::atomic);
   return each_lane(x, [&](int lane) {
     const SharedPlace at = find(x, in, lane);
@@ -248,7 +245,7 @@ void add_wait(std::vector<MbarrierWait>& waits, const SharedPlace& at, bool pari
 
 // test_wait and try_wait: source 1 is the parity or the state of the phase that is waited for.
 Step run_wait(Exec& x, const DecodedInst& in) {
-  const MbarrierPlan& plan = plan_of(in);
+  const auto& plan = x.plan<MbarrierPlan>(in);
   std::vector<MbarrierWait> waits_told; // by place and phase
   LaneMask done = 0;
   SharedPlace first;
@@ -311,7 +308,7 @@ Step run_check_layout(Exec& x, const DecodedInst& in) {
     if (!at.cta)
       return false;
     watched.access(at, lane);
-    equal |= LaneMask{read_mbarrier(at).is_v1 == plan_of(in).is_v1} << lane;
+    equal |= LaneMask{read_mbarrier(at).is_v1 == x.plan<MbarrierPlan>(in).is_v1} << lane;
     return true;
   });
   if (step == Step::next)
@@ -333,7 +330,7 @@ bool select_mbarrier(Decoder& d, const Instruction& instruction, DecodedInst& in
     d.set_operands(in, {d.dst(0, Type::u32)}, {d.src(1, Type::b64)});
     return true;
   }
-  auto& plan = *d.make_extra<MbarrierPlan>(in);
+  auto& plan = d.make_plan<MbarrierPlan>(in);
   const bool waits = opcode == Opcode::mbarrier_test_wait || opcode == Opcode::mbarrier_try_wait;
   const bool arrives = opcode == Opcode::mbarrier_arrive || opcode == Opcode::mbarrier_arrive_drop;
   const bool checks = opcode == Opcode::mbarrier_check_layout;

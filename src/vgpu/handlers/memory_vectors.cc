@@ -11,6 +11,12 @@
 #include <immintrin.h>
 
 namespace lemma::vgpu {
+
+// What the first of the two instructions of a copy does by itself.
+struct LoadOfCopy {
+  Handler handler = nullptr;
+};
+
 namespace {
 
 struct VectorHandlers {
@@ -18,11 +24,6 @@ struct VectorHandlers {
   Handler (*store)(isa::Type type, const DecodedInst& in) = nullptr;
   // Of the first instruction, for both; null: it is none such.
   Handler (*copy)(const DecodedInst& load, const DecodedInst& store) = nullptr;
-};
-
-// What the first of the two does by itself.
-struct LoadOfCopy {
-  Handler handler = nullptr;
 };
 
 } // namespace
@@ -79,8 +80,7 @@ void find_copies(Code& code, std::span<const lowered::Block> blocks) {
       auto by_itself = std::make_shared<LoadOfCopy>();
       by_itself->handler = load.handler;
       load.handler = copy;
-      load.extra = by_itself.get();
-      code.extras.push_back(std::move(by_itself));
+      load.plan = code.plans.add(std::move(by_itself));
     }
 }
 

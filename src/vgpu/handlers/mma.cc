@@ -66,7 +66,7 @@ void take_from_containers(std::byte* tile, int bytes, Container container) {
 } // namespace
 
 Step run_mma(Exec& x, const DecodedInst& in) {
-  return multiply(x, in, *static_cast<const MmaPlan*>(in.extra));
+  return multiply(x, in, x.plan<MmaPlan>(in));
 }
 
 Step multiply(Exec& x, const DecodedInst& in, const MmaPlan& plan) {
@@ -265,7 +265,7 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
   if (operands.size() != scale_operands + (row.scale_vec == Qual::none ? 0 : 4))
     return false;
   const int selector = sparse ? static_cast<int>(operands[5].bits) : 0;
-  const MmaPlan* plan = decoder.shared_extra<MmaPlan>(in, binding, static_cast<uint64_t>(selector), [&] {
+  const MmaPlan* plan = decoder.shared_plan<MmaPlan>(in, binding, static_cast<uint64_t>(selector), [&] {
     return mma_plan(binding, decoder.program().arch().sm, selector);
   });
   if (!plan)

@@ -48,7 +48,7 @@ struct MmaPlan {
   int first_c() const { return a.registers() + b.registers(); }
 };
 
-Step run_mma(Exec& x, const DecodedInst& in); // `extra` is an MmaPlan
+Step run_mma(Exec& x, const DecodedInst& in); // its plan is an MmaPlan
 // The same of an instruction whose plan is elsewhere.
 Step multiply(Exec& x, const DecodedInst& in, const MmaPlan& plan);
 

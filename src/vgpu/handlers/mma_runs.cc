@@ -42,15 +42,16 @@ bool same_registers(Registers a, Registers b, int count) {
 // Fragments of one matrix, a step after the other.
 using Chain = std::vector<Registers>;
 
-// The registers are in the order in which their blocks are a tile's (numeric::DotTile).
-struct Product {
-  int m = 0, n = 0;
-  int steps = 1;
-  std::vector<Slot> a, b, c, d;
-  std::vector<LeftLoad> a_left, b_left; // of each of `a` and `b`, where loads leave them in memory
-};
+} // namespace
 
 struct MmaRun {
+  // The registers are in the order in which their blocks are a tile's (numeric::DotTile).
+  struct Product {
+    int m = 0, n = 0;
+    int steps = 1;
+    std::vector<Slot> a, b, c, d;
+    std::vector<LeftLoad> a_left, b_left; // of each of `a` and `b`, where loads leave them in memory
+  };
   const MmaPlan* plan = nullptr;
   numeric::DotModel model; // of chains
   uint32_t count = 0;      // instructions
@@ -58,6 +59,10 @@ struct MmaRun {
   std::vector<Product> products;
   std::vector<LeftLoad> left; // all that loads leave in memory for them
 };
+
+namespace {
+
+using Product = MmaRun::Product;
 
 std::byte* lanes_of(const Exec& x, const Slot& slot) {
   return x.bases[slot.base] + slot.offset;
@@ -124,7 +129,7 @@ Step multiply_one(Exec& x, const DecodedInst& in, const MmaRun& run) {
 }
 
 Step run_alone(Exec& x, const DecodedInst& in) {
-  const auto& run = *static_cast<const MmaRun*>(in.extra);
+  const auto& run = x.plan<MmaRun>(in);
   if (x.observer || x.active != kAllLanes) [[unlikely]]
     return multiply_one(x, in, run);
   return multiply(x, run);
@@ -136,7 +141,7 @@ Step run_alone(Exec& x, const DecodedInst& in) {
 }
 
 Step run_first(Exec& x, const DecodedInst& in) {
-  const auto& run = *static_cast<const MmaRun*>(in.extra);
+  const auto& run = x.plan<MmaRun>(in);
   Step step = Step::next;
   if (x.active != kAllLanes && !whole_warp(x, in, step)) [[unlikely]]
     return step;
@@ -156,11 +161,11 @@ Step run_first(Exec& x, const DecodedInst& in) {
 
 Step run_other(Exec& x, const DecodedInst& in) {
   Step step = Step::next;
-  return goes_on(x, in, *static_cast<const MmaRun*>(in.extra), step) ? pass_over(x, in) : step;
+  return goes_on(x, in, x.plan<MmaRun>(in), step) ? pass_over(x, in) : step;
 }
 
 Step run_last(Exec& x, const DecodedInst& in) {
-  const auto& run = *static_cast<const MmaRun*>(in.extra);
+  const auto& run = x.plan<MmaRun>(in);
   Step step = Step::next;
   return goes_on(x, in, run, step) ? multiply(x, run) : step;
 }
@@ -176,8 +181,10 @@ struct Settled {
   friend bool operator==(const Settled&, const Settled&) = default;
 };
 
-// With what the first load has, which its own handler and who asks what it moves find.
-struct SettledRun : WmmaMovePlan {
+} // namespace
+
+// The plan of the last instruction; the first load has it as WmmaMovePlan::settled.
+struct SettledRun {
   const MmaRun* run = nullptr;
   Handler load = nullptr;                 // the first load's own
   uint32_t count = 0;                     // instructions from it to the last one, which is not counted
@@ -185,9 +192,7 @@ struct SettledRun : WmmaMovePlan {
   std::vector<const WmmaMovePlan*> loads; // between
 };
 
-const WmmaMovePlan& plan_of_load(const DecodedInst& in) {
-  return *static_cast<const WmmaMovePlan*>(in.extra);
-}
+namespace {
 
 template <class T>
 T in_frame(const Exec& x, uint32_t offset) {
@@ -221,7 +226,7 @@ void settle(const Exec& x, const SettledRun& settled) {
 // A part of the warp may have loaded by itself, or what was left have been brought: a load that the registers
 // have the elements of is executed again.
 Step run_from_settled(Exec& x, const DecodedInst& in) {
-  const auto& settled = static_cast<const SettledRun&>(plan_of_load(in));
+  const SettledRun& settled = *x.plan<WmmaMovePlan>(in).settled;
   if (x.active == kAllLanes && x.may_pass_over() && in_frame<Settled>(x, settled.place) == now(x) &&
       std::all_of(settled.loads.begin(), settled.loads.end(),
                   [&](const WmmaMovePlan* load) { return has_left(x, load); })) {
@@ -232,7 +237,7 @@ Step run_from_settled(Exec& x, const DecodedInst& in) {
 }
 
 Step run_last_settled(Exec& x, const DecodedInst& in) {
-  const auto& settled = *static_cast<const SettledRun*>(in.extra);
+  const auto& settled = x.plan<SettledRun>(in);
   Step step = Step::next;
   if (!goes_on(x, in, *settled.run, step))
     return step;
@@ -246,32 +251,37 @@ bool leaves_uniform_lines(const DecodedInst& in) {
 
 void settle_run(Code& code, uint32_t block_begin, uint32_t last,
                 const std::vector<bool>& computes_constants) {
-  const auto& run = *static_cast<const MmaRun*>(code.insts[last].extra);
+  const PlanId run = code.insts[last].plan;
   std::vector<const WmmaMovePlan*> loads;
   bool has_first = false; // of the run
   uint32_t first = last;  // load
   for (uint32_t pc = last; pc-- > block_begin;) {
     const DecodedInst& in = code.insts[pc];
-    const bool is_load = leaves_uniform_lines(in), is_member = in.extra == &run;
+    const bool is_load = leaves_uniform_lines(in), is_member = in.plan == run;
     if (in.source == ptx::kNone || !(is_load || is_member || computes_constants[pc]))
       break;
     has_first |= in.handler == run_first;
     if (is_load) {
       first = pc;
-      loads.push_back(&plan_of_load(in));
+      loads.push_back(&code.plan<WmmaMovePlan>(in));
     }
   }
   if (!has_first || loads.empty())
     return;
   DecodedInst& load = code.insts[first];
-  auto settled = std::make_shared<SettledRun>(SettledRun{plan_of_load(load), &run, load.handler, last - first,
-                                                         static_cast<uint32_t>(code.frame_bytes), loads});
+  auto settled = std::make_shared<SettledRun>();
+  settled->run = &code.plans.get<MmaRun>(run);
+  settled->load = load.handler;
+  settled->count = last - first;
+  settled->place = static_cast<uint32_t>(code.frame_bytes);
+  settled->loads = std::move(loads);
   code.frame_bytes += sizeof(Settled);
+  auto begins = std::make_shared<WmmaMovePlan>(code.plan<WmmaMovePlan>(load));
+  begins->settled = settled.get();
   load.handler = run_from_settled;
-  load.extra = static_cast<const WmmaMovePlan*>(settled.get());
+  load.plan = code.plans.add(std::move(begins));
   code.insts[last].handler = run_last_settled;
-  code.insts[last].extra = settled.get();
-  code.extras.push_back(std::move(settled));
+  code.insts[last].plan = code.plans.add(std::move(settled));
 }
 
 // --- Finding runs
@@ -295,7 +305,7 @@ public:
   }
 
 private:
-  const MmaPlan& plan_of(const DecodedInst& in) const { return *static_cast<const MmaPlan*>(in.extra); }
+  const MmaPlan& plan_of(const DecodedInst& in) const { return code_.plan<MmaPlan>(in); }
 
   bool may_be_in_one(const DecodedInst& in) const {
     if (in.handler != run_mma || in.guarded || in.checks_init || in.marks_written)
@@ -371,7 +381,7 @@ private:
   }
 
   bool fits(const DecodedInst& in) {
-    if (in.extra != members_.front()->extra)
+    if (in.plan != members_.front()->plan)
       return false;
     const bool continues = continued(in) != nullptr;
     const int end_of_ab = in.dst_count + plan_of(in).first_c();
@@ -458,9 +468,10 @@ private:
     run->end = static_cast<uint32_t>(taken.back() - code_.insts.data()) + 1;
     if (plan.register_types[static_cast<size_t>(layout::Matrix::a)] == isa::Type::f64)
       leave_operands(*run);
+    const PlanId id = code_.plans.add(std::move(run));
     for (DecodedInst* member : taken) {
       member->handler = run_other;
-      member->extra = run.get();
+      member->plan = id;
     }
     for (size_t i = taken.size() - 1; i-- > 0;) {
       const bool goes_on = taken[i] + 1 == taken[i + 1] && i + 2 < taken.size();
@@ -468,7 +479,6 @@ private:
     }
     taken.back()->handler = run_last;
     taken.front()->handler = taken.size() == 1 ? run_alone : run_first;
-    code_.extras.push_back(std::move(run));
   }
 
   // Where loads can leave all that is multiplied in memory, they do.

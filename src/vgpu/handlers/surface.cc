@@ -17,7 +17,6 @@
 #include <cstring>
 
 namespace lemma::vgpu {
-namespace {
 
 using isa::Opcode;
 using isa::Qual;
@@ -42,9 +41,7 @@ struct SurfacePlan {
   } // among the sources
 };
 
-const SurfacePlan& plan_of(const DecodedInst& in) {
-  return *static_cast<const SurfacePlan*>(in.extra);
-}
+namespace {
 
 // Where a lane's texel is.
 struct Place {
@@ -63,7 +60,7 @@ std::optional<uint64_t> on_axis(uint32_t coordinate, uint64_t size, Qual mode) {
 }
 
 Place outside(Exec& x, const DecodedInst& in, int lane, const texture::Object& object) {
-  const SurfacePlan& plan = plan_of(in);
+  const auto& plan = x.plan<SurfacePlan>(in);
   if (plan.mode != Qual::trap)
     return {.outside = true};
   const texture::Coordinates at = plan.operands.coordinates(x, in, lane);
@@ -81,7 +78,7 @@ Place outside(Exec& x, const DecodedInst& in, int lane, const texture::Object& o
 }
 
 Place find_place(Exec& x, const DecodedInst& in, int lane, const texture::Object& object) {
-  const SurfacePlan& plan = plan_of(in);
+  const auto& plan = x.plan<SurfacePlan>(in);
   const texture::Coordinates at = plan.operands.coordinates(x, in, lane);
   // Of .b a row is bytes, whatever the texels are.
   const uint32_t unit = plan.formatted ? object.texel_bytes() : plan.bytes();
@@ -125,7 +122,7 @@ template <class F>
 Step each_lane(Exec& x, const DecodedInst& in, F f) {
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    const texture::Object* object = find_object(x, in, lane, true, plan_of(in).operands.geometry);
+    const texture::Object* object = find_object(x, in, lane, true, x.plan<SurfacePlan>(in).operands.geometry);
     if (!object)
       return Step::stopped;
     const Place place = find_place(x, in, lane, *object);
@@ -136,7 +133,7 @@ Step each_lane(Exec& x, const DecodedInst& in, F f) {
 }
 
 Step run_load(Exec& x, const DecodedInst& in) {
-  const SurfacePlan& plan = plan_of(in);
+  const auto& plan = x.plan<SurfacePlan>(in);
   PieceAccesses accesses(x);
   const Step step = each_lane(x, in, [&](int lane, const texture::Object& object, const Place& place) {
     std::array<std::byte, 16> bytes{};
@@ -173,7 +170,7 @@ Step run_load(Exec& x, const DecodedInst& in) {
 }
 
 std::array<std::byte, 16> data_of(const Exec& x, const DecodedInst& in, int lane) {
-  const SurfacePlan& plan = plan_of(in);
+  const auto& plan = x.plan<SurfacePlan>(in);
   std::array<std::byte, 16> bytes{};
   for (int i = 0; i < plan.elements; ++i) {
     const uint64_t value = x.src_lane(in, plan.first_datum() + i, lane);
@@ -183,7 +180,7 @@ std::array<std::byte, 16> data_of(const Exec& x, const DecodedInst& in, int lane
 }
 
 Step run_store(Exec& x, const DecodedInst& in) {
-  const SurfacePlan& plan = plan_of(in);
+  const auto& plan = x.plan<SurfacePlan>(in);
   PieceAccesses accesses(x);
   const Step step = each_lane(x, in, [&](int lane, const texture::Object& object, const Place& place) {
     if (place.outside)
@@ -220,7 +217,7 @@ Reduce reduction_of(const SurfacePlan& plan, const texture::Object& object) {
 }
 
 Step run_reduction(Exec& x, const DecodedInst& in) {
-  const SurfacePlan& plan = plan_of(in);
+  const auto& plan = x.plan<SurfacePlan>(in);
   PieceAccesses accesses(x);
   const Step step = each_lane(x, in, [&](int lane, const texture::Object& object, const Place& place) {
     if (place.outside)
@@ -248,7 +245,7 @@ Step run_reduction(Exec& x, const DecodedInst& in) {
 // --- decoding ---
 
 bool select_surface(Decoder& d, const Instruction& instruction, DecodedInst& in) {
-  auto& plan = *d.make_extra<SurfacePlan>(in);
+  auto& plan = d.make_plan<SurfacePlan>(in);
   const bool loads = instruction.opcode == Opcode::suld;
   std::vector<Slot> sources, destinations;
   const auto operands = place_texture_operands(d, instruction, in, loads ? 1 : 0, sources);

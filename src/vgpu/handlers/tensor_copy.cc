@@ -37,7 +37,6 @@
 #include <utility>
 
 namespace lemma::vgpu {
-namespace {
 
 using isa::Opcode;
 using isa::Qual;
@@ -51,13 +50,6 @@ using ptx::Operand;
 using ptx::OperandKind;
 
 constexpr uint32_t kSharedAlign = 128; // of a box in shared memory
-
-// A lane's access, to who watches.
-void tell(const Exec& x, const Access& access, int lane) {
-  PieceAccesses accesses(x);
-  accesses.add(lane, access);
-  accesses.tell();
-}
 
 // Sources: the map's address, its coordinates, then as present: shared address, mbarrier, im2col offsets or,
 // of wide rows, halo and offset, CTA mask.
@@ -75,8 +67,13 @@ struct TensorPlan {
   int shared_source = -1, mbarrier_source = -1, offsets_source = -1, mask_source = -1;
 };
 
-const TensorPlan& plan_of(const DecodedInst& in) {
-  return *static_cast<const TensorPlan*>(in.extra);
+namespace {
+
+// A lane's access, to who watches.
+void tell(const Exec& x, const Access& access, int lane) {
+  PieceAccesses accesses(x);
+  accesses.add(lane, access);
+  accesses.tell();
 }
 
 // One lane's copy: what it asks for, and the box that becomes the operation's.
@@ -121,7 +118,7 @@ const TensorMapFields* decode_map(Exec& x, const DecodedInst& in, int lane, uint
 
 // PTX ISA, "Restriction on Tensor Copy instructions", for elements narrower than a byte. False after a fault.
 bool check_packed(Exec& x, const DecodedInst& in, int lane, const TensorMapFields& map) {
-  const TensorPlan& plan = plan_of(in);
+  const auto& plan = x.plan<TensorPlan>(in);
   constexpr int kFirst = 100, kConsumer = 120;
   if (plan.sm < kFirst) {
     illegal(
@@ -140,8 +137,9 @@ bool check_packed(Exec& x, const DecodedInst& in, int lane, const TensorMapField
 
 // PTX ISA, ".tile::scatter4 and .tile::gather4 modes". False after a fault.
 bool check_rows(Exec& x, const DecodedInst& in, int lane, const TensorMapFields& map) {
-  const char* mode = plan_of(in).shared_source >= 0 && plan_of(in).mbarrier_source < 0 ? ".tile::scatter4"
-                                                                                       : ".tile::gather4";
+  const auto& plan = x.plan<TensorPlan>(in);
+  const char* mode =
+      plan.shared_source >= 0 && plan.mbarrier_source < 0 ? ".tile::scatter4" : ".tile::gather4";
   if (map.interleave != TensorInterleave::none) {
     illegal(x, in, lane, fmt::format("the tensor map has an interleaved layout: {} takes none", mode));
     return false;
@@ -187,7 +185,7 @@ bool counts(layout::TensorMapBytes map, const Unwritten& unwritten) {
 
 // PTX ISA, "im2col::w and im2col::w::128 modes", "Interleave layout". False after a fault.
 bool check_wide(Exec& x, const DecodedInst& in, int lane, const TensorMapFields& map) {
-  const std::string_view mode = isa::to_string(plan_of(in).wide);
+  const std::string_view mode = isa::to_string(x.plan<TensorPlan>(in).wide);
   if (map.interleave != TensorInterleave::none)
     illegal(x, in, lane, fmt::format("the tensor map has an interleaved layout: .{} takes none", mode));
   else if (map.swizzle == TensorSwizzle::none)
@@ -198,7 +196,7 @@ bool check_wide(Exec& x, const DecodedInst& in, int lane, const TensorMapFields&
 }
 
 bool read_map(Exec& x, const DecodedInst& in, int lane, TensorBox& box) {
-  const TensorPlan& plan = plan_of(in);
+  const auto& plan = x.plan<TensorPlan>(in);
   const uint64_t address = lane_address(x, in, 0, plan.map_offset, lane);
   Access access = x.check(in, plan.map_space, address, layout::kTensorMapBytes, layout::kTensorMapAlign,
                           AccessKind::read, lane);
@@ -245,7 +243,7 @@ bool read_map(Exec& x, const DecodedInst& in, int lane, TensorBox& box) {
 
 // PTX ISA, cp.async.bulk.tensor: "restrictions on the .global.shared::cta direction". False after a fault.
 bool check_store(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy) {
-  for (int i = 0; i < plan_of(in).coordinates; ++i)
+  for (int i = 0; i < x.plan<TensorPlan>(in).coordinates; ++i)
     if (const int32_t at = copy.request().coordinates[static_cast<size_t>(i)]; at < 0) {
       illegal(x, in, lane,
               fmt::format(
@@ -303,7 +301,7 @@ bool check_innermost(Exec& x, const DecodedInst& in, int lane, const TensorCopy&
 // the box is. False after a fault.
 bool check_first_pixel(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy) {
   const TensorMapFields& map = copy.map();
-  const bool wide = plan_of(in).wide != Qual::none;
+  const bool wide = x.plan<TensorPlan>(in).wide != Qual::none;
   const size_t w = map.interleave == TensorInterleave::none ? 1 : 0;
   for (size_t i = 0; map.is_im2col() && i + 2 < map.rank && (i == 0 || !wide); ++i) {
     const int64_t at = copy.request().coordinates[w + i];
@@ -329,7 +327,7 @@ bool check_first_pixel(Exec& x, const DecodedInst& in, int lane, const TensorCop
 
 // PTX ISA, cp.async.bulk.tensor: wHalo and wOffset. False after a fault.
 bool read_wide(Exec& x, const DecodedInst& in, int lane, TensorCopy& copy) {
-  const TensorPlan& plan = plan_of(in);
+  const auto& plan = x.plan<TensorPlan>(in);
   const bool is_128 = plan.wide == Qual::im2col_w_128;
   constexpr uint16_t kGroups = 4, kGroup = 32; // of .im2col::w::128
   constexpr uint16_t kOffsets = 32;
@@ -356,7 +354,7 @@ bool read_wide(Exec& x, const DecodedInst& in, int lane, TensorCopy& copy) {
 
 // The map and the coordinates. False after a fault.
 bool prepare(Exec& x, const DecodedInst& in, int lane, layout::BoxUse use, TensorCopy& copy) {
-  const TensorPlan& plan = plan_of(in);
+  const auto& plan = x.plan<TensorPlan>(in);
   if (!read_map(x, in, lane, *copy.box))
     return false;
   copy.request().by_row = plan.by_row;
@@ -375,13 +373,13 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, layout::BoxUse use, Tenso
 }
 
 // "the tensor's rows of 77 elements of 1 byte end inside a unit of 16 bytes, and a store writes whole units"
-std::string whole_units(const DecodedInst& in, const TensorMapFields& map) {
+std::string whole_units(const TensorPlan& plan, const TensorMapFields& map) {
   const uint32_t bits = layout::element_bits(map.type);
   const std::string size =
       bits < 8 ? fmt::format("{} bits", bits) : fmt::format("{} byte{}", bits / 8, bits == 8 ? "" : "s");
   return fmt::format("the tensor's rows of {} elements of {} end inside a unit of 16 bytes, and a {} "
                      "writes whole units",
-                     map.dims[0], size, plan_of(in).reduction == Qual::none ? "store" : "reduction");
+                     map.dims[0], size, plan.reduction == Qual::none ? "store" : "reduction");
 }
 
 // The rest of a unit, after the tensor's last element. The hardware asks only whether there is memory; here
@@ -392,7 +390,7 @@ Access find_past_end(Exec& x, const DecodedInst& in, int lane, const TensorCopy&
   if (!range)
     x.fault_at(in, FaultKind::out_of_bounds,
                fmt::format("{}: {} bytes after the end of a row, at {:#x}, are out of bounds",
-                           whole_units(in, copy.map()), run.bytes, address),
+                           whole_units(x.plan<TensorPlan>(in), copy.map()), run.bytes, address),
                lane, address, {"fix: round the size of the memory up to a multiple of 16 bytes"});
   return range;
 }
@@ -435,14 +433,14 @@ bool find_runs(Exec& x, const DecodedInst& in, int lane, AccessKind kind, Tensor
     box.places.push_back(place);
   }
   if (past_end)
-    x.remark(in, fmt::format("{}: {} bytes after the end of a row change too", whole_units(in, box.map),
-                             past_end));
+    x.remark(in, fmt::format("{}: {} bytes after the end of a row change too",
+                             whole_units(x.plan<TensorPlan>(in), box.map), past_end));
   return true;
 }
 
 // The box in shared memory, which it fits into; none after a fault.
 Access find_box(Exec& x, const DecodedInst& in, int lane, AccessKind kind, const TensorCopy& copy) {
-  const TensorPlan& plan = plan_of(in);
+  const auto& plan = x.plan<TensorPlan>(in);
   const uint64_t address = lane_address(x, in, plan.shared_source, plan.shared_offset, lane);
   const uint64_t bytes = shared_bytes(copy.map());
   if (bytes > x.cta->shared.size()) {
@@ -476,7 +474,7 @@ AsyncOperation new_operation(const Exec& x, const DecodedInst& in, int lane, Asy
 }
 
 bool issue_load(Exec& x, const DecodedInst& in, int lane) {
-  const TensorPlan& plan = plan_of(in);
+  const auto& plan = x.plan<TensorPlan>(in);
   TensorCopy copy;
   if (!prepare(x, in, lane, layout::BoxUse::load, copy))
     return false;
@@ -525,7 +523,7 @@ Type reduced_type(TensorType type) {
 
 // The plan's reduction for the map; null after a fault.
 Reduce find_reduce(Exec& x, const DecodedInst& in, int lane, const TensorMapFields& map) {
-  const Qual operation = plan_of(in).reduction;
+  const Qual operation = x.plan<TensorPlan>(in).reduction;
   const Type type = reduced_type(map.type);
   const bool bitwise = operation == Qual::and_ || operation == Qual::or_ || operation == Qual::xor_;
   const Reduce reduce = type == Type::none || (bitwise && (isa::is_float(type) || type == Type::s64))
@@ -545,7 +543,7 @@ Reduce find_reduce(Exec& x, const DecodedInst& in, int lane, const TensorMapFiel
 
 // Stores, and reductions into the tensor.
 bool issue_store(Exec& x, const DecodedInst& in, int lane) {
-  const bool reduces = plan_of(in).reduction != Qual::none;
+  const bool reduces = x.plan<TensorPlan>(in).reduction != Qual::none;
   TensorCopy copy;
   if (!prepare(x, in, lane, layout::BoxUse::store, copy))
     return false;
@@ -605,7 +603,7 @@ void add_coordinates(Decoder& d, size_t map, TensorPlan& plan, std::vector<Slot>
 bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   if (instruction.has(Qual::cta_group_2))
     return false;
-  auto& plan = *d.make_extra<TensorPlan>(in);
+  auto& plan = d.make_plan<TensorPlan>(in);
   const bool store = instruction.has(Qual::bulk_group);
   const bool prefetch = instruction.opcode == Opcode::cp_async_bulk_prefetch_tensor;
   if (instruction.opcode == Opcode::cp_reduce_async_bulk_tensor)
@@ -676,6 +674,8 @@ bool select_group(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   return true;
 }
 
+} // namespace
+
 // --- tensormap.replace ---
 
 struct ReplacePlan {
@@ -684,6 +684,8 @@ struct ReplacePlan {
   ReplacedField field{};
   size_t ordinal = 0;
 };
+
+namespace {
 
 std::optional<ReplacedField> replaced_field(const Instruction& instruction) {
   using enum ReplacedField;
@@ -715,7 +717,7 @@ Unwritten set_by(const ReplacePlan& plan) {
 }
 
 Step run_replace(Exec& x, const DecodedInst& in) {
-  const auto& plan = *static_cast<const ReplacePlan*>(in.extra);
+  const auto& plan = x.plan<ReplacePlan>(in);
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const uint64_t address = lane_address(x, in, 0, plan.offset, lane);
@@ -743,7 +745,7 @@ Step run_replace(Exec& x, const DecodedInst& in) {
 }
 
 bool select_replace(Decoder& d, const Instruction& instruction, DecodedInst& in) {
-  auto& plan = *d.make_extra<ReplacePlan>(in);
+  auto& plan = d.make_plan<ReplacePlan>(in);
   const std::optional<ReplacedField> field = replaced_field(instruction);
   if (!field)
     return false;
@@ -765,6 +767,8 @@ bool select_replace(Decoder& d, const Instruction& instruction, DecodedInst& in)
   return true;
 }
 
+} // namespace
+
 // --- tensormap.cp_fenceproxy ---
 
 struct FencedCopyPlan {
@@ -772,10 +776,12 @@ struct FencedCopyPlan {
   StateSpace to_space = StateSpace::global, from_space = StateSpace::shared;
 };
 
+namespace {
+
 // The warp copies one map; the fence that comes with it has nothing to do, since tensor copies read maps
 // where they are.
 Step run_fenced_copy(Exec& x, const DecodedInst& in) {
-  const auto& plan = *static_cast<const FencedCopyPlan*>(in.extra);
+  const auto& plan = x.plan<FencedCopyPlan>(in);
   const int lane = std::countr_zero(x.active);
   const uint64_t to = lane_address(x, in, 0, plan.to_offset, lane);
   const uint64_t from = lane_address(x, in, 1, plan.from_offset, lane);
@@ -804,7 +810,7 @@ Step run_fenced_copy(Exec& x, const DecodedInst& in) {
 }
 
 bool select_fenced_copy(Decoder& d, const Instruction&, DecodedInst& in) {
-  auto& plan = *d.make_extra<FencedCopyPlan>(in);
+  auto& plan = d.make_plan<FencedCopyPlan>(in);
   std::vector<Slot> srcs;
   add_address(d, 0, StateSpace::global, srcs, plan.to_offset, plan.to_space);
   add_address(d, 1, StateSpace::shared, srcs, plan.from_offset, plan.from_space);

@@ -21,7 +21,6 @@
 #include <algorithm>
 
 namespace lemma::vgpu {
-namespace {
 
 using isa::Opcode;
 using isa::Qual;
@@ -40,9 +39,7 @@ struct TexturePlan {
   TextureLanes lanes;
 };
 
-const TexturePlan& plan_of(const DecodedInst& in) {
-  return *static_cast<const TexturePlan*>(in.extra);
-}
+namespace {
 
 // False after a fault.
 bool read_texels(Exec& x, const DecodedInst& in, int lane, const texture::Object& object,
@@ -182,7 +179,7 @@ Fetched fetch_at_once(Exec& x, const DecodedInst& in, const TexturePlan& plan) {
 }
 
 Step run_fetch(Exec& x, const DecodedInst& in) {
-  const TexturePlan& plan = plan_of(in);
+  const auto& plan = x.plan<TexturePlan>(in);
   if (const Fetched fetched = fetch_at_once(x, in, plan); fetched != Fetched::nothing) {
     if (fetched == Fetched::fault)
       return Step::stopped;
@@ -258,7 +255,7 @@ Step run_query(Exec& x, const DecodedInst& in) {
 bool select_fetch(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   const bool gather = instruction.opcode == Opcode::tld4;
   const size_t levels = instruction.has(Qual::level) ? 1 : instruction.has(Qual::grad) ? 2 : 0;
-  auto& plan = *d.make_extra<TexturePlan>(in);
+  auto& plan = d.make_plan<TexturePlan>(in);
   plan.lanes = texture_lanes();
   std::vector<Slot> sources, destinations;
   const auto operands = place_texture_operands(d, instruction, in, 1, sources);

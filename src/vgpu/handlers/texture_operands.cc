@@ -58,20 +58,23 @@ bool place_handle(Decoder& decoder, size_t operand, std::vector<Slot>& sources) 
   return true;
 }
 
+struct Refusal {
+  const char* what = nullptr; // not executed, to follow "with"
+};
+
 namespace {
 
 Step run_refused(Exec& x, const DecodedInst& in) {
   return x.fault(in, FaultKind::unsupported,
                  fmt::format("{} is legal here, but the virtual GPU does not execute it yet with {}",
-                             isa::spelling_of(*x.ptx_instruction(in).binding),
-                             static_cast<const char*>(in.extra)));
+                             isa::spelling_of(*x.ptx_instruction(in).binding), x.plan<Refusal>(in).what));
 }
 
 } // namespace
 
 void refuse(Decoder& decoder, DecodedInst& in, const char* what) {
   in.handler = run_refused;
-  in.extra = what;
+  decoder.make_plan<Refusal>(in).what = what;
   decoder.set_operands(in, {}, {});
 }
 

@@ -443,7 +443,7 @@ bool select_shuffle(Decoder& decoder, const ptx::Instruction& instruction, Decod
                                      instruction.opcode == Opcode::shfl_sync, in))
     return false;
   if (lane_moves().fixed_shuffle && is_fixed(instruction)) {
-    auto& fixed = *decoder.make_extra<FixedShuffle>(in);
+    auto& fixed = decoder.make_plan<FixedShuffle>(in);
     fixed.otherwise = in.handler;
     for (int lane = 0; lane < kWarpSize; ++lane) {
       const auto [source, reaches] =

@@ -32,7 +32,6 @@
 #include <cstring>
 
 namespace lemma::vgpu {
-namespace {
 
 using isa::Opcode;
 using isa::Qual;
@@ -63,11 +62,13 @@ struct WgmmaPlan {
   std::vector<uint32_t> d_offsets; // where D's blocks lie in a frame, as numeric::DotTile has them
 };
 
+namespace {
+
 // DecodedInst::flags of a wgmma.mma_async: its warp may go on to the commit_group (lowered/wgmma.h).
 constexpr uint8_t kDeferred = 1;
 
-const WgmmaPlan& plan_of(const DecodedInst& in) {
-  return *static_cast<const WgmmaPlan*>(in.extra);
+const WgmmaPlan& plan_of(const WgmmaOperation& operation) {
+  return operation.code->plan<WgmmaPlan>(decoded(operation));
 }
 
 // --- registers ---
@@ -98,7 +99,7 @@ void gather_a_registers(const Slot* slots, std::byte* const* bases, std::byte* t
 // Takes what the metadata of a sparse A says, in the registers of the warp as they are.
 void take_metadata(const Exec& x, WgmmaOperation& operation, uint32_t warp) {
   const DecodedInst& in = decoded(operation);
-  const WgmmaPlan& plan = plan_of(in);
+  const auto& plan = operation.code->plan<WgmmaPlan>(in);
   const auto indices = kWarpRows * static_cast<size_t>(plan.sparse->stored());
   operation.a_index.resize(kWarpsInGroup * indices);
   plan.sparse->decode(x.src<uint32_t>(in, plan.scale_source - 1), &operation.a_index[warp * indices]);
@@ -208,7 +209,7 @@ void check_accumulators(Exec& x, const DecodedInst& in) {
 
 // What the warp asks for; false after a fault.
 bool read_request(Exec& x, const DecodedInst& in, WgmmaOperation& request) {
-  const WgmmaPlan& plan = plan_of(in);
+  const auto& plan = x.plan<WgmmaPlan>(in);
   request.code = x.code;
   request.instruction = x.code->id_of(in);
   request.first_warp = x.warp->index;
@@ -273,7 +274,7 @@ WgmmaOperation* join_operation(Exec& x, const DecodedInst& in, const WgmmaOperat
     return nullptr;
   ++operation.issued;
   WgmmaOperation::Part& part = operation.parts[place_in_group(x)];
-  const WgmmaPlan& plan = plan_of(in);
+  const auto& plan = x.plan<WgmmaPlan>(in);
   const uint32_t place = place_in_group(x);
   if (plan.sparse)
     take_metadata(x, operation, place);
@@ -304,7 +305,7 @@ SharedMatrix watched_matrix(const WgmmaMatrix& matrix, uint64_t descriptor, int 
 // in the async proxy.
 void tell_issue(Exec& x, const DecodedInst& in, WgmmaOperation& operation) {
   if (!operation.watched) {
-    const WgmmaPlan& plan = plan_of(in);
+    const auto& plan = x.plan<WgmmaPlan>(in);
     operation.watched = std::make_shared<AsyncOperation>();
     AsyncOperation& watched = *operation.watched;
     watched.kind = AsyncKind::wgmma;
@@ -337,7 +338,7 @@ Step run_mma(Exec& x, const DecodedInst& in) {
     tell_issue(x, in, *operation);
   const bool is_late = x.launch->config.async != AsyncMode::eager;
   if (operation->issued == kWarpsInGroup) {
-    const WgmmaPlan& plan = plan_of(in);
+    const auto& plan = x.plan<WgmmaPlan>(in);
     if (!plan.a_in_registers && !check_matrix(x, in, plan.a.at(request.a_descriptor), kRows, "A"))
       return Step::stopped;
     if (!check_matrix(x, in, plan.b.at(request.b_descriptor), plan.n, "B"))
@@ -360,8 +361,7 @@ Step run_mma(Exec& x, const DecodedInst& in) {
 // Is `next`, the one after `operation`, on the same accumulators, and else alike, so that both are one
 // product that is twice as deep?
 bool continues(const WgmmaOperation& operation, const WgmmaOperation& next) {
-  const DecodedInst &a = decoded(operation), &b = decoded(next);
-  const WgmmaPlan &of_a = plan_of(a), &of_b = plan_of(b);
+  const WgmmaPlan &of_a = plan_of(operation), &of_b = plan_of(next);
   if (operation.watched || !next.accumulates || operation.code != next.code)
     return false;
   for (uint32_t warp = 0; warp < kWarpsInGroup; ++warp) {
@@ -370,14 +370,14 @@ bool continues(const WgmmaOperation& operation, const WgmmaOperation& next) {
     if (part.registers() != other.registers() || (part.view && of_a.a_in_registers))
       return false;
   }
-  return &a == &b ||
+  return &of_a == &of_b ||
          (of_a.n == of_b.n && of_a.k == of_b.k && of_a.model == of_b.model && !of_b.sparse &&
           of_a.a_in_registers == of_b.a_in_registers && of_a.b == of_b.b && of_a.d_offsets == of_b.d_offsets);
 }
 
 // The operation's A, 64 rows of 32 bytes, `stride` apart.
 void put_a(const WgmmaOperation& operation, const std::byte* shared, std::byte* rows, size_t stride) {
-  const WgmmaPlan& plan = plan_of(decoded(operation));
+  const WgmmaPlan& plan = plan_of(operation);
   if (!plan.a_in_registers)
     return gather_rows(plan.a.at(operation.a_descriptor), shared, rows, stride);
   for (size_t row = 0; row < kRows; ++row)
@@ -407,7 +407,7 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
   const size_t scale = sparse ? 5 : 3; // the operand scale-d: after B's descriptor, metadata and selector
   if (!shape || operands.size() <= scale)
     return false;
-  auto& plan = *decoder.make_extra<WgmmaPlan>(in);
+  auto& plan = decoder.make_plan<WgmmaPlan>(in);
   plan.n = (*shape)[1];
   plan.k = (*shape)[2];
   plan.flops = 2ull * kRows * static_cast<uint64_t>(plan.n) * static_cast<uint64_t>(plan.k);
@@ -478,7 +478,8 @@ bool select_ordering(Decoder& decoder, const Instruction& instruction, DecodedIn
 
 std::span<const Slot> registers_of_a(const WgmmaOperation& operation) {
   const DecodedInst& in = decoded(operation);
-  return {in.ops + in.dst_count, plan_of(in).a_in_registers ? kARegisters : size_t{0}};
+  return {in.ops + in.dst_count,
+          operation.code->plan<WgmmaPlan>(in).a_in_registers ? kARegisters : size_t{0}};
 }
 
 void take_a(const Exec& x, WgmmaOperation& operation, uint32_t warp, std::byte* registers) {
@@ -487,12 +488,12 @@ void take_a(const Exec& x, WgmmaOperation& operation, uint32_t warp, std::byte* 
   constexpr size_t kBytes = kWarpRows * kRowBytes;
   operation.a.resize(kWarpsInGroup * kBytes);
   gather_a_registers(in.ops + in.dst_count, bases, &operation.a[warp * kBytes]);
-  negate(&operation.a[warp * kBytes], kBytes, plan_of(in).a.negate);
+  negate(&operation.a[warp * kBytes], kBytes, operation.code->plan<WgmmaPlan>(in).a.negate);
 }
 
 uint64_t chain_from(Warpgroup& group, uint64_t first, uint64_t end) {
   const WgmmaOperation& operation = group.operation(first);
-  const uint64_t longest = plan_of(decoded(operation)).longest_chain;
+  const uint64_t longest = plan_of(operation).longest_chain;
   uint64_t length = 1;
   while (length < longest && first + length < end && continues(operation, group.operation(first + length)))
     ++length;
@@ -502,7 +503,7 @@ uint64_t chain_from(Warpgroup& group, uint64_t first, uint64_t end) {
 void execute_chain(Exec& x, Warpgroup& group, uint64_t first, uint64_t length) {
   WgmmaOperation& operation = group.operation(first);
   const DecodedInst& in = decoded(operation);
-  const WgmmaPlan& plan = plan_of(in);
+  const auto& plan = operation.code->plan<WgmmaPlan>(in);
   const std::byte* shared = x.cta->async_read(0);
   std::byte* blocks[kWarpsInGroup * kMaxColumns / 2];
   for (uint32_t warp = 0; warp < kWarpsInGroup; ++warp) {

@@ -22,6 +22,7 @@ struct alignas(64) WmmaMovePlan {
   uint32_t align = 0;                                // of the start of each line
   std::array<layout::TileMap::Eight, 8> eights = {}; // of each register, where the map has them
   uint32_t seen = 0; // where in the frame: what the load last saw written (SeenWritten), then LeftInMemory
+  const SettledRun* settled = nullptr; // that begins with this load (mma_runs.cc); null: none
 
   layout::TileMap map;
   LanePlaces lanes;

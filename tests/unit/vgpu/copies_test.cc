@@ -45,7 +45,7 @@ std::string kernel_of(const Copy& copy, bool apart) {
 
 bool is_one(const Code& code) {
   for (const DecodedInst& in : code.insts)
-    if (code.opcode_of(in) == isa::Opcode::ld && in.extra != nullptr && !begins_constants_of_cta(in))
+    if (code.opcode_of(in) == isa::Opcode::ld && in.plan && !begins_constants_of_cta(in))
       return true;
   return false;
 }

@@ -245,11 +245,11 @@ Steps deep_by_name(int rows, int columns, int steps) {
 size_t products_of(const Form& form, const Steps& steps, const Around& around) {
   const Kernel kernel(kernel_of(form, steps, false, around));
   size_t firsts = 0;
-  const void* last = nullptr;
+  PlanId last;
   for (const DecodedInst& in : kernel.code().insts) {
     const isa::Opcode opcode = kernel.code().opcode_of(in);
     if (opcode == isa::Opcode::mma || opcode == isa::Opcode::wmma_mma)
-      firsts += in.extra != std::exchange(last, in.extra);
+      firsts += in.plan != std::exchange(last, in.plan);
   }
   return firsts;
 }
