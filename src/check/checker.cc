@@ -69,8 +69,10 @@ bool hold_back(const WarpState& warp, LaneMask lanes, MemoryOrder order, Clock& 
   return !releases(order.semantics);
 }
 
-SyncKey key_of(const vgpu::MemoryPlace& place) {
-  return {place.is_shared() ? static_cast<const void*>(place.cta) : place.allocation, place.offset};
+// The place's address, by which SyncLocations know it.
+uint64_t address_of(const vgpu::MemoryPlace& place) {
+  return place.is_shared() ? uint64_t{place.cta->rank} << vgpu::kSharedRankShift | place.offset
+                           : place.allocation->base + place.offset;
 }
 
 void add_reader(SyncLocation& location, const Reader& reader) {
@@ -166,6 +168,7 @@ void Checker::launch_begins(const vgpu::Launch& launch) {
   old_value_draws_ = 0;
   fence_order_.clear();
   sizes_ = {};
+  clusters_.resize(launch.most_clusters);
   const auto& functions = launch.program->module().functions;
   provenances_.assign(functions.size(), {});
   results_.assign(functions.size(), {});
@@ -194,8 +197,9 @@ size_t Checker::function_of(const vgpu::Code& code) const {
 void Checker::launch_ends(const vgpu::Launch&) {
   check_grid_waits();
   std::map<uint64_t, ClusterState*> unfinished; // a fault has ended them
-  for (const auto& [cluster, state] : clusters_)
-    unfinished[state->id] = state.get();
+  for (const std::unique_ptr<ClusterState>& state : clusters_)
+    if (state)
+      unfinished[state->id] = state.get();
   for (const auto& [id, state] : unfinished)
     tell_unfinished(*state);
   sizes_.global = {0, global_records_.bytes() + global_sets_.bytes()};
@@ -243,7 +247,7 @@ std::vector<Finding> Checker::findings() const {
 void Checker::cluster_begins(const vgpu::Cluster& cluster) {
   Spare spare;
   {
-    const std::lock_guard lock(clusters_mutex_);
+    const std::lock_guard lock(ended_mutex_);
     if (!spare_.empty()) {
       spare = std::move(spare_.back());
       spare_.pop_back();
@@ -253,12 +257,10 @@ void Checker::cluster_begins(const vgpu::Cluster& cluster) {
       cluster, spare.own.records ? std::move(spare.own) : ClusterState::Own::make(), may_forget_);
   made->global_cursor = spare.global_cursor;
   made->free_global = std::move(spare.free_global);
-  cluster.observed = made.get();
   for (const auto& cta : cluster.ctas)
     for (const vgpu::Warp& warp : cta->warps)
       warp.follows_values = false;
-  const std::lock_guard lock(clusters_mutex_);
-  clusters_[&cluster] = std::move(made);
+  clusters_[cluster.place] = std::move(made);
 }
 
 void Checker::cluster_ends(const vgpu::Cluster& cluster) {
@@ -267,20 +269,17 @@ void Checker::cluster_ends(const vgpu::Cluster& cluster) {
   ShadowSize size{0, state(cluster).records.bytes() + state(cluster).sets.bytes()};
   for (const std::unique_ptr<Shadow>& shadow : state(cluster).shared)
     size += shadow->size();
-  std::unique_ptr<ClusterState> ended; // deleted when nobody waits for the lock
-  const std::lock_guard lock(clusters_mutex_);
+  const std::unique_ptr<ClusterState> ended = std::move(clusters_[cluster.place]);
+  const std::lock_guard lock(ended_mutex_); // `ended` is deleted when nobody waits for it
   if (size.remembered_bytes > sizes_.shared.remembered_bytes)
     sizes_.shared = size;
-  const auto found = clusters_.find(&cluster);
-  ended = std::move(found->second);
-  clusters_.erase(found);
   ended->records.clear();
   ended->sets.clear();
   spare_.push_back({std::move(ended->own), ended->global_cursor, std::move(ended->free_global)});
 }
 
 ClusterState& Checker::state(const vgpu::Cluster& cluster) {
-  return *static_cast<ClusterState*>(cluster.observed);
+  return *clusters_[cluster.place];
 }
 
 // --- fences and barriers
@@ -513,7 +512,7 @@ void Checker::with_locations(ClusterState& cluster, const vgpu::MemoryPlace& pla
     f(cluster.locations);
     return;
   }
-  Shard& shard = shards_[shard_of(place.allocation, place.offset)];
+  Shard& shard = shards_[shard_of(address_of(place))];
   std::unique_lock lock(shard.mutex, std::defer_lock);
   if (launch_->workers != 1)
     lock.lock();
@@ -629,7 +628,7 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
       released = release_at(warp, writer, order);
     const vgpu::MemoryPlace place = access.access.at(access.offset(first) - access.access.offset);
     with_locations(cluster, place, [&](SyncLocations& locations) {
-      SyncLocation& location = locations[key_of(place)];
+      SyncLocation& location = locations[address_of(place)];
       if (gives_old_values_ && place.allocation)
         replaces(location, place, access.piece_bytes, writer);
       overwrites_fenced(warp, lanes, location);
@@ -673,7 +672,7 @@ bool Checker::is_observed(const Visit& visit, uint64_t offset, const Record& ear
   };
   bool observed = false;
   with_locations(visit.cluster, place, [&](SyncLocations& locations) {
-    const SyncLocation* const found = locations.find(key_of(place));
+    const SyncLocation* const found = locations.find(address_of(place));
     if (!found)
       return;
     const SyncLocation& location = *found;
@@ -691,9 +690,9 @@ void Checker::has_read(const vgpu::Exec& x) {
   WarpState& warp = cluster.warp(x);
   for (const WarpState::Read& read : warp.reads)
     with_locations(cluster, read.place, [&](SyncLocations& locations) {
-      SyncLocation* now = read.location ? read.location : locations.find(key_of(read.place));
+      SyncLocation* now = read.location ? read.location : locations.find(address_of(read.place));
       if (!now && warp.last_fence.knew)
-        now = &locations[key_of(read.place)]; // others may write there yet
+        now = &locations[address_of(read.place)]; // others may write there yet
       if (!now)
         return;
       if (warp.last_fence.knew)

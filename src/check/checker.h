@@ -317,8 +317,9 @@ private:
   void with_locations(ClusterState& cluster, const vgpu::MemoryPlace& place, F&& f);
 
   const vgpu::Launch* launch_ = nullptr;
-  std::mutex clusters_mutex_;
-  std::unordered_map<const vgpu::Cluster*, std::unique_ptr<ClusterState>> clusters_;
+  // By vgpu::Cluster::place; null: none is there that is watched.
+  std::vector<std::unique_ptr<ClusterState>> clusters_;
+  std::mutex ended_mutex_; // guards what clusters that have ended leave: `spare_`, and of `sizes_` the shared
   // What clusters that have ended leave to others: memory for those of their own, the rest of a chunk of
   // global_records_, and sets of global_sets_ that nobody holds.
   struct Spare {

@@ -17,7 +17,7 @@ ClusterState::ClusterState(const vgpu::Cluster& of, Own given, bool may_forget)
     : cluster(of), id(of.linear_id), warps_per_cta(static_cast<uint32_t>(cluster.ctas.front()->warps.size())),
       own(std::move(given)), records(*own.records), sets(*own.sets),
       forgets(may_forget && cluster.ctas.size() == 1),
-      pending(forgets ? cluster.ctas.front()->shared.size() : 0), cta(cluster.ctas.front().get()) {
+      pending(forgets ? cluster.ctas.front()->shared.size() : 0) {
   warps.reserve(cluster.ctas.size() * warps_per_cta);
   for (const auto& cta : cluster.ctas) {
     for (uint32_t i = 0; i < warps_per_cta; ++i)

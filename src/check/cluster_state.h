@@ -264,7 +264,6 @@ struct ClusterState {
   // forgotten there. Not where asynchronous operations may ask for it, which a barrier alone does not order.
   bool forgets = false;
   Pending pending; // of a cluster that forgets
-  const void* cta; // its first: SyncKey::owner
 
   std::map<std::pair<uint32_t, uint32_t>, Gathering> barriers;      // by CTA rank and number
   Gathering cluster_barrier;                                        // of the phase that is open

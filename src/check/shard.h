@@ -5,7 +5,6 @@
 #include "check/spin.h"
 
 #include <atomic>
-#include <functional>
 
 namespace lemma::check {
 
@@ -21,8 +20,8 @@ struct Checker::Shard {
   SyncLocations locations;
 };
 
-inline size_t shard_of(const void* owner, uint64_t offset) {
-  return (std::hash<const void*>()(owner) / 64 + offset / 4) % kShards;
+inline size_t shard_of(uint64_t address) {
+  return address / 4 % kShards;
 }
 
 } // namespace lemma::check

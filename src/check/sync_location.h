@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -91,32 +90,22 @@ inline void note_writer(SyncLocation& location, const StrongWriter& writer, uint
   else
     writers[location.oldest++ % kMost] = writer;
 }
-// An allocation or CTA, and an offset there.
-struct SyncKey {
-  const void* owner = nullptr;
-  uint64_t offset = 0;
-  friend bool operator==(const SyncKey&, const SyncKey&) = default;
-};
-struct SyncHash {
-  size_t operator()(const SyncKey& key) const {
-    return (std::hash<const void*>()(key.owner) + key.offset) * 0x9e3779b97f4a7c15u >> 16;
-  }
-};
-// They stay where they are until all are forgotten.
+// Those of global memory, by their addresses there; or those of a cluster's shared memory, by
+// shared::cluster addresses. They stay where they are until all are forgotten.
 class SyncLocations {
 public:
   // Null: nobody has written there.
-  SyncLocation* find(const SyncKey& key) const {
-    return slots_.empty() ? nullptr : slots_[slot_of(key)].location;
+  SyncLocation* find(uint64_t address) const {
+    return slots_.empty() ? nullptr : slots_[slot_of(address)].location;
   }
-  SyncLocation& operator[](const SyncKey& key) {
+  SyncLocation& operator[](uint64_t address) {
     if (2 * count_ >= slots_.size())
       grow();
-    Slot& slot = slots_[slot_of(key)];
+    Slot& slot = slots_[slot_of(address)];
     if (!slot.location) {
       if (count_ % kChunk == 0)
         chunks_.push_back(std::make_unique<SyncLocation[]>(kChunk));
-      slot = {key, &chunks_.back()[count_++ % kChunk]};
+      slot = {address, &chunks_.back()[count_++ % kChunk]};
     }
     return *slot.location;
   }
@@ -129,13 +118,13 @@ public:
 
 private:
   struct Slot {
-    SyncKey key;
+    uint64_t address = 0;
     SyncLocation* location = nullptr; // null: free
   };
-  size_t slot_of(const SyncKey& key) const {
+  size_t slot_of(uint64_t address) const {
     const size_t mask = slots_.size() - 1;
-    size_t at = SyncHash()(key) & mask;
-    while (slots_[at].location && !(slots_[at].key == key))
+    size_t at = (address * 0x9e3779b97f4a7c15u >> 16) & mask;
+    while (slots_[at].location && slots_[at].address != address)
       at = (at + 1) & mask;
     return at;
   }
@@ -144,7 +133,7 @@ private:
     slots.swap(slots_);
     for (const Slot& slot : slots)
       if (slot.location)
-        slots_[slot_of(slot.key)] = slot;
+        slots_[slot_of(slot.address)] = slot;
   }
 
   static constexpr size_t kChunk = 16;

@@ -356,9 +356,10 @@ void Checker::enter_updates(const vgpu::Allocation& allocation, Page& page, uint
     const StrongWriter writer{
         record.cluster, record.cta_rank, record.order.scope, updates.knew(by.record),
         record.agent,   by.lanes,        record.epoch,       {record.code, record.instruction}};
-    Shard& shard = shards_[shard_of(&allocation, offset + in_page)];
+    const uint64_t address = allocation.base + offset + in_page;
+    Shard& shard = shards_[shard_of(address)];
     const std::lock_guard lock(shard.mutex);
-    note_writer(shard.locations[{&allocation, offset + in_page}], writer, ++versions_);
+    note_writer(shard.locations[address], writer, ++versions_);
   });
 }
 
@@ -393,6 +394,7 @@ void Checker::enter_pending(ClusterState& cluster) {
                 .lanes = waiting.pieces,
                 .writes = record.writes};
     visit.place.space = isa::StateSpace::shared;
+    visit.place.cta = cluster.cluster.ctas.front().get();
     visit.shadow = cluster.shared.front().get();
     visit.is_judged = visit.is_late = true;
     StrongWriter writer{record.cluster,     record.cta_rank,
@@ -406,7 +408,7 @@ void Checker::enter_pending(ClusterState& cluster) {
       if (!record.writes)
         return;
       writer.lanes = lanes;
-      note_writer(cluster.locations[{cluster.cta, offset}], writer, ++versions_);
+      note_writer(cluster.locations[offset], writer, ++versions_); // the rank of its one CTA is 0
     };
     const uint32_t* offset = cluster.pending.offsets(waiting);
     if (waiting.lie == vgpu::LanesLie::at_one_place) {

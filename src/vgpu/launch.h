@@ -263,8 +263,10 @@ struct Cluster {
   uint64_t clock = 0;          // virtual time at the begin of the current pass over the warps
   uint64_t next_wake = kNever; // no split that waits for the clock goes on before
   ScheduledCluster scheduled;
-  bool had_turn = false;            // else no warp has executed anything yet
-  mutable void* observed = nullptr; // the observer's own
+  bool had_turn = false; // else no warp has executed anything yet
+  // Which one it is of those that are resident, for observers that keep something of each: below
+  // Launch::most_clusters, and no other's from cluster_begins() to cluster_ends().
+  uint32_t place = 0;
 
   bool is_finished() const {
     return std::all_of(ctas.begin(), ctas.end(), [](const auto& cta) { return cta->is_finished(); });
@@ -297,6 +299,7 @@ struct Launch {
   uint64_t grid_id = 1;
   uint64_t workspace = 0;                           // cooperative: its address
   uint32_t workers = 1;                             // host threads
+  uint32_t most_clusters = 1;                       // that are resident at a time
   const LaunchSurroundings* surroundings = nullptr; // see scheduler.h
   std::atomic<uint64_t> ctas_that_launched_dependents{0};
   Schedule* schedule = nullptr; // see schedule.h

@@ -288,6 +288,7 @@ public:
              .ctas = product(launch.config.cluster)},
         patience_(launch.surroundings->others_may_act, launch.surroundings->patience, *launch.memory) {
     launch.schedule = schedule_.get();
+    launch.most_clusters = static_cast<uint32_t>(std::min(resident_limit, cluster_count_));
     launch.cancel_cluster = [this] { return cancel(); };
   }
 
@@ -514,6 +515,7 @@ private:
     if (turn == Turn::finished) {
       ++finished_;
       --resident_;
+      free_places_.push_back(cluster->place);
       spare_.push_back(std::move(cluster));
       note_progress();
       return;
@@ -611,9 +613,19 @@ private:
     ++started_;
     ++resident_;
     cluster->clock = clock;
+    cluster->place = take_place();
     if (Observer* observer = cluster->async.observer())
       observer->cluster_begins(*cluster);
     return cluster;
+  }
+
+  // Under the lock: Cluster::place of one that is resident from now on.
+  uint32_t take_place() {
+    if (free_places_.empty())
+      return places_++;
+    const uint32_t place = free_places_.back();
+    free_places_.pop_back();
+    return place;
   }
 
   // Under the lock: one of this launch's that has ended, or null.
@@ -732,7 +744,9 @@ private:
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Cluster>> ready_;
   std::vector<std::unique_ptr<Cluster>> idle_, spare_;
-  std::vector<uint64_t> put_off_; // earlier ones for which there was no memory
+  std::vector<uint64_t> put_off_;     // earlier ones for which there was no memory
+  std::vector<uint32_t> free_places_; // Cluster::place of those that have ended ...
+  uint32_t places_ = 0;               // ... and of those that have begun it is below
   // `resident_` and `running_` with those that begin.
   uint64_t started_ = 0, finished_ = 0, resident_ = 0, running_ = 0;
   // By clusterlaunchcontrol; they are among those that have finished, and not among those that have started.
