@@ -178,7 +178,8 @@ def payloads(sources):
     # dynamic_cast of &x asks what was thrown; host is where the memory of the program that runs lies.
     cast = re.compile(r"\b(?:static|reinterpret|bit|dynamic)_cast<\s*" + class_pointer + r"\s*>\((?!&|[\w>-]+\bhost\))")
     shared_cast = re.compile(r"\b(?:static|reinterpret|dynamic)_pointer_cast<")
-    c_cast = re.compile(r"\(\s*" + class_pointer + r"\s*\)\s*(?:[\w(]|\*\s*\w)")
+    # What follows parameters alone, `(const A&) const = default`, is no value that is cast.
+    c_cast = re.compile(r"\(\s*" + class_pointer + r"\s*\)\s*(?!const\b|noexcept\b|override\b)(?:[\w(]|\*\s*\w)")
     for path, code in sources.code.items():
         if not path.startswith("src/") or room(path) in BYTES:
             continue
@@ -391,6 +392,9 @@ MUTANTS = [
     ("payloads", "src/vgpu/exec.h", "void copy(void* to, const void* from);", 0),
     ("payloads", "src/vgpu/exec.h", "auto f() { return *reinterpret_cast<const LaneMask*>(p); }", 0),
     ("payloads", "src/vgpu/exec.h", "bool same(const MmaPlan* a, const MmaPlan& b);", 0),
+    ("payloads", "src/vgpu/exec.h", "struct A { bool operator==(const A&) const = default; };", 0),
+    ("payloads", "src/vgpu/exec.h", "struct A { bool operator==(const A&) noexcept; };", 0),
+    ("payloads", "src/vgpu/exec.h", "auto& f() { return *(MmaPlan*)const_cast<char*>(in.renamed); }", 1),
     ("payloads", "src/driver/state.h", "struct A { void* handle; };", 0),
     ("opcodes-named", "src/check/held.cc", "bool f() { return i.opcode == isa::Opcode::bra; }", 1),
     ("opcodes-named", "src/check/held.cc", "void f() { switch (o) {\n case Opcode::bra:\n case Opcode::ret: break; } }", 2),
