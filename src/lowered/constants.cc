@@ -1,5 +1,5 @@
-// Neighbours that compute some, in a loop, are a group. Of what a CTA has once others may stand between, which
-// each warp executes. See constants.h.
+// Neighbours that compute some, in a loop, are a group. Of what a CTA has once others may stand between,
+// which each warp executes. See constants.h.
 #include "lowered/constants.h"
 
 #include "lowered/loops.h"
@@ -21,6 +21,7 @@ public:
       note_address(inst);
       if (!values_.makes_known(inst))
         continue;
+      for_each_write(function_, inst, [&](uint32_t reg) { function_.registers[reg].is_known = true; });
       if (inst.source != kNone && loop_around(function_, i))
         inst.notes.add(Note::launch_constant);
       of_cta[i] = function_.text->is_entry && is_of_cta(inst);
@@ -32,31 +33,41 @@ public:
     }
   }
 
-  const Values& values() const { return values_; }
-
 private:
-  // What a load or a store need not find out of its lanes' addresses.
+  // What an access need not find out of its lanes' addresses.
   void note_address(Inst& inst) {
-    const isa::Effects effects = effects_of(function_, inst);
-    if (inst.notes.has(Note::reads_unwritten) || !effects.has_any(isa::effect::updates))
+    const ptx::Instruction* instruction = function_.instruction_of(inst);
+    if (!instruction || inst.notes.has(Note::partial))
       return;
-    const std::span<const Operand> sources = function_.sources_of(inst);
-    if (sources.empty() || sources[0].kind != OperandKind::address)
+    switch (instruction->opcode) {
+    case isa::Opcode::ld:
+      return note_lanes(inst, 1, 0);
+    case isa::Opcode::st:
+      return note_lanes(inst, 0, 1);
+    case isa::Opcode::wmma_load:
+      if (std::ranges::all_of(function_.sources_of(inst),
+                              [&](const Operand& source) { return values_.of(source).is_uniform(); }))
+        inst.notes.add(Note::uniform_lines);
       return;
-    const Value base = values_.of_address(sources[0]);
-    if (!base.is_known || !function_.addresses[sources[0].index].base.is_register())
+    default:
       return;
-    if (base.step == bytes_of_access(inst))
-      inst.notes.add(Note::side_by_side);
-    else if (base.step == 0)
-      inst.notes.add(Note::one_address);
+    }
   }
 
-  // Of one lane.
-  int64_t bytes_of_access(const Inst& inst) const {
+  // Operands of the text: the address, and what is moved.
+  void note_lanes(Inst& inst, size_t address, size_t data) {
     const ptx::Instruction& instruction = *function_.instruction_of(inst);
-    const size_t elements = std::max<size_t>(inst.destinations, inst.count - size_t{1});
-    return static_cast<int64_t>(elements) * isa::bytes_of(instruction.type());
+    const Operand& from = function_.sources_of(inst)[0];
+    if (inst.notes.has(Note::reads_unwritten) || instruction.operands.size() <= std::max(address, data) ||
+        from.kind != OperandKind::address || !function_.addresses[from.index].base.is_register())
+      return;
+    const Value base = values_.of_address(from);
+    const auto bytes = static_cast<int64_t>(width_of(instruction.operands[data], *function_.text)) *
+                       isa::bytes_of(instruction.type());
+    if (base.is_known && base.step == bytes)
+      inst.notes.add(Note::side_by_side);
+    else if (base.is_uniform())
+      inst.notes.add(Note::one_address);
   }
 
   bool is_of_cta(const Inst& inst) const {
@@ -124,8 +135,7 @@ private:
 } // namespace
 
 void find_launch_constants(Function& function) {
-  Groups groups(function);
-  groups.run();
+  Groups(function).run();
 }
 
 } // namespace lemma::lowered

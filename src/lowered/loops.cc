@@ -82,9 +82,9 @@ void find_loops(Function& function) {
     }
 }
 
-const Loop* loop_around(const Function& function, uint32_t inst) {
+const Range* loop_around(const Function& function, uint32_t inst) {
   const auto after =
-      std::ranges::partition_point(function.loops, [&](const Loop& l) { return l.end <= inst; });
+      std::ranges::partition_point(function.loops, [&](const Range& l) { return l.end <= inst; });
   return after != function.loops.end() && after->begin <= inst ? &*after : nullptr;
 }
 

@@ -17,7 +17,7 @@ namespace lemma::lowered {
 void find_loops(Function& function);
 
 // The outermost loop around an instruction; null: there is none.
-const Loop* loop_around(const Function& function, uint32_t inst);
+const Range* loop_around(const Function& function, uint32_t inst);
 
 // Sets Register::holds_clock: of a register that holds one somewhere, everywhere.
 void find_clocks(Function& function);

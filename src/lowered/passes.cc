@@ -1,5 +1,7 @@
 #include "lowered/passes.h"
 
+#include "lowered/constants.h"
+#include "lowered/copies.h"
 #include "lowered/divisors.h"
 #include "lowered/loops.h"
 #include "lowered/unwritten.h"

@@ -25,17 +25,36 @@ public:
     list_registers("asked", &Register::is_asked);
     list_registers("carried", &Register::is_carried);
     list_registers("clock", &Register::holds_clock);
-    for (const Loop& loop : function_.loops)
+    list_registers("known", &Register::is_known);
+    for (const Range& loop : function_.loops)
       put("loop b{} to b{}\n", block_at(loop.begin), block_at(loop.end - 1));
     for (uint32_t b = 0; b < function_.blocks.size(); ++b) {
       put("b{}:\n", b);
-      for (uint32_t i = function_.blocks[b].begin; i < function_.blocks[b].end; ++i) {
-        put("  ");
-        print(function_.insts[i]);
-        put("\n");
-      }
+      for (uint32_t i = function_.blocks[b].begin; i < function_.blocks[b].end; ++i)
+        print_line(i);
     }
     return std::move(out_);
+  }
+
+  // Groups in braces: once.launch { ... }.
+  void print_line(uint32_t inst) {
+    const auto begins = [&](const Range& group) { return group.begin == inst; };
+    const auto ends = [&](const Range& group) { return group.end == inst + 1; };
+    const auto has = [&](const Range& group) { return group.begin <= inst && inst < group.end; };
+    const auto of_launch = std::ranges::find_if(function_.constants_of_launch, has);
+    const auto of_cta = std::ranges::find_if(function_.constants_of_cta, has);
+    const bool in_launch = of_launch != function_.constants_of_launch.end();
+    const bool in_cta = of_cta != function_.constants_of_cta.end();
+    if (in_launch && begins(*of_launch))
+      put("  once.launch {{\n");
+    if (in_cta && begins(*of_cta))
+      put("  once.cta {{\n");
+    const bool is_other = in_cta && std::ranges::binary_search(of_cta->others, inst);
+    put("{}{}", in_launch || in_cta ? "    " : "  ", is_other ? "each " : "");
+    print(function_.insts[inst]);
+    put("\n");
+    if ((in_launch && ends(*of_launch)) || (in_cta && ends(*of_cta)))
+      put("  }}\n");
   }
 
   std::string print_one(const Inst& inst) {

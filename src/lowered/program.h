@@ -78,6 +78,7 @@ struct Register {
   bool is_asked = false;    // unwritten.h: whether it was written is not known everywhere
   bool is_carried = false;  // unwritten.h: loads write it, and all that reads it is stores of it
   bool holds_clock = false; // loops.h: the value of a clock, or what was computed from one
+  bool is_known = false;    // constants.h: the same each time, as long as the activation lasts
 };
 
 // A variable, and how far in it or behind it.
@@ -114,10 +115,14 @@ struct Block {
   std::vector<uint32_t> successors; // the one fallen into, if any, first
 };
 
-// A stretch of blocks that can come round.
-struct Loop {
+struct Range {
   uint32_t begin = 0; // Function::insts, half open
   uint32_t end = 0;
+};
+
+// Instructions of one block, most of which all threads of a CTA have the same of.
+struct CtaConstants : Range {
+  std::vector<uint32_t> others; // which each warp executes
 };
 
 struct Function {
@@ -130,9 +135,11 @@ struct Function {
   std::vector<Address> addresses;
   std::vector<Operand> operands;
   std::vector<Inst> insts;
-  std::vector<Block> blocks;  // the entry first
-  bool has_successors = true; // false: there are too many, and Block::successors are empty
-  std::vector<Loop> loops;    // outermost ones, in order; loops.h
+  std::vector<Block> blocks;                  // the entry first
+  bool has_successors = true;                 // false: there are too many, and Block::successors are empty
+  std::vector<Range> loops;                   // what can come round, outermost ones, in order; loops.h
+  std::vector<Range> constants_of_launch;     // of one block each; constants.h
+  std::vector<CtaConstants> constants_of_cta; // likewise
   // By instruction of the text the first of what it has become, and then that of the body's end.
   std::vector<uint32_t> first_inst;
 

@@ -1,5 +1,5 @@
-// One pass in the order of the code: what is read comes later than what is written but in loops, and what a loop
-// carries has two writers. See values.h.
+// One pass in the order of the code: what is read comes later than what is written but in loops, and what a
+// loop carries has two writers. See values.h.
 #include "lowered/values.h"
 
 #include <algorithm>
@@ -166,15 +166,14 @@ bool Values::makes_known(const Inst& inst) const {
     return false;
   bool is_only_writer = true;
   for_each_write(function_, inst, [&](uint32_t reg) { is_only_writer &= writers_[reg] == 1; });
-  return is_only_writer && std::ranges::all_of(function_.sources_of(inst), [&](const Operand& source) {
-           return of(source).is_known;
-         });
+  return is_only_writer && std::ranges::all_of(function_.sources_of(inst),
+                                               [&](const Operand& source) { return of(source).is_known; });
 }
 
 bool Values::is_constant_move(const Inst& inst) const {
   const ptx::Instruction* instruction = function_.instruction_of(inst);
-  if (!instruction || instruction->opcode != Opcode::mov || inst.op != Op::instruction || inst.guard != kNone ||
-      inst.count != 2 || inst.destinations != 1)
+  if (!instruction || instruction->opcode != Opcode::mov || inst.op != Op::instruction ||
+      inst.guard != kNone || inst.count != 2 || inst.destinations != 1)
     return false;
   const Operand &to = function_.operands_of(inst)[0], &from = function_.operands_of(inst)[1];
   return to.is_register() && writers_[to.index] == 1 && of(from).is_constant;
@@ -183,7 +182,8 @@ bool Values::is_constant_move(const Inst& inst) const {
 // Of an instruction that makes_known().
 Value Values::result_of(const Inst& inst) const {
   const std::vector<Value> sources = sources_of(inst);
-  Value result{.is_known = true};
+  Value result;
+  result.is_known = true;
   if (inst.op == Op::special || inst.op == Op::place) {
     const bool is_kernel = function_.text->is_entry; // a function's caller may be divided
     if (inst.op == Op::special) {
@@ -218,8 +218,8 @@ Step Values::step_of(const Inst& inst, const std::vector<Value>& sources) const 
   Terms terms;
   for (size_t i = 0; i < sources.size(); ++i) {
     const Operand& operand = function_.sources_of(inst)[i];
-    const uint64_t bits =
-        operand.kind == OperandKind::constant ? function_.constants[operand.index] : static_cast<uint64_t>(kMost);
+    const uint64_t bits = operand.kind == OperandKind::constant ? function_.constants[operand.index]
+                                                                : static_cast<uint64_t>(kMost);
     terms.steps.push_back(sources[i].step);
     terms.constants.push_back(bits < static_cast<uint64_t>(kMost) ? static_cast<int64_t>(bits) : 0);
     // The bits in which the lanes of a row differ.

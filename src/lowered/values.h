@@ -1,9 +1,9 @@
-// What is known of the registers of a function without a run: which hold the same each time for as long as the
-// function's activation lasts - made of constants, of the thread's place in the grid and of the kernel's
+// What is known of the registers of a function without a run: which hold the same each time for as long as
+// the function's activation lasts - made of constants, of the thread's place in the grid and of the kernel's
 // parameters alone -, who has one value of them, and how they differ from lane to lane.
 //
-// A register is known if one instruction alone writes it, under no guard, and makes it of others that are known
-// by a function. What is the same in all rounds of one loop, but not in the whole function, is not.
+// A register is known if one instruction alone writes it, under no guard, and makes it of others that are
+// known by a function. What is the same in all rounds of one loop, but not in the whole function, is not.
 //
 // Steps are of lanes where the rows of a block are whole warps. Sums of 32 bits wrap, and a compiler extends
 // them to 64: `base + 4 * (i + tid.x)` has the step 4 unless i + tid.x wraps within the warp. A step is

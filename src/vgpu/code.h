@@ -164,7 +164,7 @@ struct Code {
     std::vector<FrameRange> changes; // what of `loop_state` its instructions can change
   };
   std::vector<Loop> loops;                   // outermost ones, by pc; see loops.h
-  std::vector<uint32_t> constant_predicates; // offsets in the frame, in order; see launch_constants.h
+  std::vector<uint32_t> constant_predicates; // offsets in the frame, in order; see lowered/constants.h
 
   static constexpr uint32_t kWgmmaUnit = 64; // no register but predicates is smaller
   // kNone: no wgmma has it.

@@ -9,10 +9,10 @@
 #include "lowered/passes.h"
 #include "ptx/parameters.h"
 #include "support/align.h"
+#include "vgpu/constant_groups.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/memory_handlers.h"
 #include "vgpu/handlers/mma_runs.h"
-#include "vgpu/launch_constants.h"
 #include "vgpu/loops.h"
 #include "vgpu/wgmma_registers.h"
 #include "vgpu/written.h"
@@ -89,8 +89,9 @@ public:
                         {{"supported", fmt::format("{} bytes a warp", kMaxFrameBytes)}}};
     place_loops(code_, lowered_, decoder_.registers_);
     find_mma_runs(code_, lowered_.blocks);
-    find_copies(code_, lowered_.blocks);
-    settle_mma_runs(code_, lowered_.blocks, find_launch_constants(code_, lowered_.blocks));
+    make_copies(code_, lowered_);
+    settle_mma_runs(code_, lowered_);
+    make_constant_groups(code_, lowered_);
     find_runs();
     if (code_.has_wgmma)
       find_wgmma_registers(code_);
@@ -146,6 +147,14 @@ private:
         code_.copied[reg.text] = reg.is_carried;
       }
     list_poisoned();
+    list_constant_predicates();
+  }
+
+  void list_constant_predicates() {
+    for (size_t reg = 0; reg < lowered_.registers.size(); ++reg)
+      if (lowered_.registers[reg].is_known && lowered_.registers[reg].bytes == 0)
+        code_.constant_predicates.push_back(decoder_.registers_[reg].offset);
+    std::ranges::sort(code_.constant_predicates);
   }
 
   // Where the registers lie that may be read before they are written.

@@ -64,7 +64,7 @@ void place_loops(Code& code, const lowered::Function& lowered, std::span<const S
     begin = clock.end;
   }
   code.loop_state.push_back({begin, static_cast<uint32_t>(code.frame_bytes)});
-  for (const lowered::Loop& loop : lowered.loops)
+  for (const lowered::Range& loop : lowered.loops)
     code.loops.push_back({.begin = loop.begin, .end = loop.end, .changes = {}});
   find_changes(code);
 }

@@ -22,10 +22,10 @@ struct BranchTable;     // handlers/control.cc
 struct BulkPlan;        // handlers/bulk_copy.cc
 struct CallSite;        // handlers/control.cc
 struct CopyPlan;        // handlers/cp_async.cc
-struct CtaConstants;    // launch_constants.cc
+struct CtaConstants;    // constant_groups.cc
 struct FencedCopyPlan;  // handlers/tensor_copy.cc
 struct FixedShuffle;    // handlers/lane_moves.h
-struct LaunchConstants; // launch_constants.cc
+struct LaunchConstants; // constant_groups.cc
 struct LoadOfCopy;      // handlers/memory_vectors.cc
 struct M8n8Plan;        // handlers/matrix.cc
 struct MbarrierPlan;    // handlers/mbarrier.cc
@@ -82,6 +82,10 @@ public:
     return *std::get<Table<P>>(tables_)[id.index_];
   }
 
+  template <class P>
+  size_t count() const {
+    return std::get<Table<P>>(tables_).size();
+  }
   // Of all types together.
   size_t size() const { return (std::get<Table<T>>(tables_).size() + ...); }
 

@@ -190,20 +190,4 @@ bool finds_reserved_shared(SpecialRegister sreg) {
   return sreg == SpecialRegister::reserved_smem_offset_0 || sreg == SpecialRegister::reserved_smem_offset_1;
 }
 
-bool reads_clock(const DecodedInst& in) {
-  return in.handler == run_read_clock;
-}
-
-bool reads_tid_x(const DecodedInst& in) {
-  return in.handler == read_tid && static_cast<SpecialRegister>(in.imm) == SpecialRegister::tid_x;
-}
-
-bool reads_by_lane(const DecodedInst& in) {
-  return in.handler == read_tid || in.handler == read_lane;
-}
-
-bool reads_by_cta(const DecodedInst& in) {
-  return in.handler == read_uniform && static_cast<SpecialRegister>(in.imm) != SpecialRegister::warpid;
-}
-
 } // namespace lemma::vgpu

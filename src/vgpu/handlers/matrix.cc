@@ -266,6 +266,7 @@ bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedI
   else
     decoder.add_srcs(srcs, registers, register_type);
   in.handler = load ? run_wmma_load : run_wmma_store;
+  in.flags = decoder.notes().has(lowered::Note::uniform_lines) ? kUniformLines : 0;
   decoder.set_operands(in, dsts, srcs);
   if (const Handler handler = load ? vector_wmma_load(plan, dsts.front().bytes) : nullptr) {
     in.handler = handler;

@@ -461,6 +461,10 @@ Slot place_address(Decoder& decoder, const ptx::Instruction& instruction, size_t
   in.flags = static_cast<uint8_t>(address.space);
   if (instruction.has(Qual::acquire) || instruction.has(Qual::release) || instruction.has(Qual::mmio))
     in.flags |= kOrdered;
+  if (decoder.notes().has(lowered::Note::one_address))
+    in.flags |= kOneAddress;
+  if (decoder.notes().has(lowered::Note::side_by_side))
+    in.flags |= kSideBySide;
   in.imm = address.offset;
   return address.base;
 }

@@ -41,8 +41,7 @@ Handler vector_load(isa::Type type, const DecodedInst& in);
 Handler vector_store(isa::Type type, const DecodedInst& in);
 
 // A load from global memory and the store after it, to shared memory, of what was loaded and nobody else
-// reads: at once, where nobody watches and both are usual. In decoded code, once what it reads before it
-// writes is known.
-void find_copies(Code& code, std::span<const lowered::Block> blocks);
+// reads (lowered/copies.h): at once, where nobody watches and both are usual. In decoded code.
+void make_copies(Code& code, const lowered::Function& lowered);
 
 } // namespace lemma::vgpu

@@ -1,10 +1,10 @@
 // Picks by level, element and register; the loops stand in memory_vectors.inc.
+#include "vgpu/constant_groups.h"
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/lane_memory.h"
 #include "vgpu/handlers/levels.h"
 #include "vgpu/handlers/memory_handlers.h"
 #include "vgpu/handlers/store_order.h"
-#include "vgpu/launch_constants.h"
 #include "vgpu/observer.h"
 
 #include <array>
@@ -52,36 +52,20 @@ Handler vector_store(isa::Type type, const DecodedInst& in) {
   return handlers.store ? handlers.store(type, in) : nullptr;
 }
 
-void find_copies(Code& code, std::span<const lowered::Block> blocks) {
+void make_copies(Code& code, const lowered::Function& lowered) {
   const VectorHandlers& handlers = at_level();
-  if (!handlers.copy)
-    return;
-  const auto is_plain = [](const DecodedInst& in) {
-    return !in.guarded && !in.checks_init && !in.marks_written && !(in.flags & kOrdered);
-  };
-  std::vector<uint32_t> reads; // counted for the first copy
-  for (const lowered::Block& block : blocks)
-    for (uint32_t pc = block.begin; pc + 1 < block.end; ++pc) {
-      DecodedInst& load = code.insts[pc];
-      const DecodedInst& store = code.insts[pc + 1];
-      const Handler copy = handlers.copy(load, store);
-      if (!copy || !is_plain(load) || !is_plain(store))
-        continue;
-      if (reads.empty())
-        reads = count_reads(code);
-      bool same = true;
-      for (int i = 0; i < load.dst_count; ++i) {
-        const Slot& loaded = load.ops[i];
-        same &= loaded.reg != ptx::kNone && reads[loaded.reg] == 1 && store.ops[1 + i].base == 0 &&
-                store.ops[1 + i].offset == loaded.offset;
-      }
-      if (!same)
-        continue;
-      auto by_itself = std::make_shared<LoadOfCopy>();
-      by_itself->handler = load.handler;
-      load.handler = copy;
-      load.plan = code.plans.add(std::move(by_itself));
-    }
+  for (uint32_t pc = 0; handlers.copy && pc < lowered.insts.size(); ++pc) {
+    DecodedInst& load = code.insts[pc];
+    if (!lowered.insts[pc].notes.has(lowered::Note::copy) || load.plan)
+      continue;
+    const Handler copy = handlers.copy(load, code.insts[pc + 1]);
+    if (!copy)
+      continue;
+    auto by_itself = std::make_shared<LoadOfCopy>();
+    by_itself->handler = load.handler;
+    load.handler = copy;
+    load.plan = code.plans.add(std::move(by_itself));
+  }
 }
 
 } // namespace lemma::vgpu

@@ -6,10 +6,10 @@
 // stays as it is: within a run the order of different Ds does not matter.
 #include "vgpu/handlers/mma_runs.h"
 
+#include "vgpu/constant_groups.h"
 #include "vgpu/handlers/left_loads.h"
 #include "vgpu/handlers/matrix_operands.h"
 #include "vgpu/handlers/mma.h"
-#include "vgpu/launch_constants.h"
 #include "vgpu/loops.h"
 
 #include <algorithm>
@@ -249,8 +249,7 @@ bool leaves_uniform_lines(const DecodedInst& in) {
   return in.handler == leaving_wmma_load() && (in.flags & kUniformLines) != 0;
 }
 
-void settle_run(Code& code, uint32_t block_begin, uint32_t last,
-                const std::vector<bool>& computes_constants) {
+void settle_run(Code& code, const lowered::Function& lowered, uint32_t block_begin, uint32_t last) {
   const PlanId run = code.insts[last].plan;
   std::vector<const WmmaMovePlan*> loads;
   bool has_first = false; // of the run
@@ -258,7 +257,8 @@ void settle_run(Code& code, uint32_t block_begin, uint32_t last,
   for (uint32_t pc = last; pc-- > block_begin;) {
     const DecodedInst& in = code.insts[pc];
     const bool is_load = leaves_uniform_lines(in), is_member = in.plan == run;
-    if (in.source == ptx::kNone || !(is_load || is_member || computes_constants[pc]))
+    if (in.source == ptx::kNone ||
+        !(is_load || is_member || lowered.insts[pc].notes.has(lowered::Note::launch_constant)))
       break;
     has_first |= in.handler == run_first;
     if (is_load) {
@@ -619,10 +619,6 @@ private:
 
 } // namespace
 
-bool begins_settled_run(const DecodedInst& in) {
-  return in.handler == run_from_settled;
-}
-
 void find_mma_runs(Code& code, std::span<const lowered::Block> blocks) {
   if (std::none_of(code.insts.begin(), code.insts.end(),
                    [](const DecodedInst& in) { return in.handler == run_mma; }))
@@ -632,12 +628,11 @@ void find_mma_runs(Code& code, std::span<const lowered::Block> blocks) {
     runs.visit(block);
 }
 
-void settle_mma_runs(Code& code, std::span<const lowered::Block> blocks,
-                     const std::vector<bool>& computes_constants) {
-  for (const lowered::Block& block : blocks)
+void settle_mma_runs(Code& code, const lowered::Function& lowered) {
+  for (const lowered::Block& block : lowered.blocks)
     for (uint32_t pc = block.begin; pc < block.end; ++pc)
       if (code.insts[pc].handler == run_last && loop_around(code, pc))
-        settle_run(code, block.begin, pc, computes_constants);
+        settle_run(code, lowered, block.begin, pc);
 }
 
 } // namespace lemma::vgpu

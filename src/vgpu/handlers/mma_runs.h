@@ -27,11 +27,7 @@ void find_mma_runs(Code& code, std::span<const lowered::Block> blocks);
 
 // Of runs in loops: where all that stands before the last instruction is others of the run, loads that leave
 // what they load in memory (left_loads.h), and launch constants, a warp that has executed it once goes from
-// the first load to the last product. `computes_constants`: find_launch_constants().
-void settle_mma_runs(Code& code, std::span<const lowered::Block> blocks,
-                     const std::vector<bool>& computes_constants);
-
-// Is it the first load of such a run?
-bool begins_settled_run(const DecodedInst& in);
+// the first load to the last product.
+void settle_mma_runs(Code& code, const lowered::Function& lowered);
 
 } // namespace lemma::vgpu

@@ -1,9 +1,9 @@
 // Picks by level; the loops stand in wmma_moves.inc.
 #include "vgpu/handlers/wmma_moves.h"
 
+#include "vgpu/constant_groups.h"
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/levels.h"
-#include "vgpu/launch_constants.h"
 
 #include <immintrin.h>
 

@@ -13,11 +13,11 @@ std::string after(const std::string& body) {
 }
 
 TEST(Unwritten, what_is_written_before_is_not_asked) {
-  EXPECT_EQ(after("mov.u32 %r1, 1; add.u32 %r0, %r1, 1; st.global.u32 [8], %r0; ret;"),
+  EXPECT_EQ(after("mov.u32 %r1, 1; add.u32 %r0, %r1, 1; st.local.u32 [8], %r0; ret;"),
             "b0:\n"
             "  %r1 = mov.u32 1\n"
             "  %r0 = add.u32 %r1, 1\n"
-            "  st.global.u32 [8], %r0\n"
+            "  st.local.u32 [8], %r0\n"
             "  ret\n"
             "b1:\n"
             "  end\n");
@@ -70,13 +70,13 @@ TEST(Unwritten, a_loop_reads_what_was_written_before_it) {
 }
 
 TEST(Unwritten, what_loads_give_to_stores_alone_is_carried) {
-  EXPECT_EQ(after("ld.global.v2.u32 {%r0, %r1}, [8]; st.global.u32 [16], %r0; st.global.u32 [20], %r1;\n"
+  EXPECT_EQ(after("ld.local.v2.u32 {%r0, %r1}, [8]; st.local.u32 [16], %r0; st.local.u32 [20], %r1;\n"
                   "add.u32 %r2, %r1, 1; ret;"),
             "carried %r0\n"
             "b0:\n"
-            "  %r0, %r1 = ld.global.v2.u32 [8]\n"
-            "  st.global.u32 [16], %r0\n"
-            "  st.global.u32 [20], %r1\n"
+            "  %r0, %r1 = ld.local.v2.u32 [8]\n"
+            "  st.local.u32 [16], %r0\n"
+            "  st.local.u32 [20], %r1\n"
             "  %r2 = add.u32 %r1, 1\n"
             "  ret\n"
             "b1:\n"

@@ -4,7 +4,6 @@
 
 #include "kernel.h"
 #include "vgpu/handlers/levels.h"
-#include "vgpu/launch_constants.h"
 #include "vgpu/observer.h"
 
 #include <fmt/format.h>
@@ -44,10 +43,7 @@ std::string kernel_of(const Copy& copy, bool apart) {
 }
 
 bool is_one(const Code& code) {
-  for (const DecodedInst& in : code.insts)
-    if (code.opcode_of(in) == isa::Opcode::ld && in.plan && !begins_constants_of_cta(in))
-      return true;
-  return false;
+  return code.plans.count<LoadOfCopy>() != 0;
 }
 
 struct Ran {

@@ -1,7 +1,5 @@
 // What is passed over in loops has its values all the same: in every launch, by every lane, for who counts
 // and for who watches.
-#include "vgpu/launch_constants.h"
-
 #include "accesses_in_place.h"
 #include "kernel.h"
 #include "vgpu/handlers/memory_handlers.h"
@@ -15,7 +13,7 @@ namespace lemma::vgpu {
 namespace {
 
 size_t groups_of(const Code& code) {
-  return static_cast<size_t>(std::count_if(code.insts.begin(), code.insts.end(), begins_launch_constants));
+  return code.plans.count<LaunchConstants>();
 }
 
 // Each thread adds what `body` leaves in %x, `rounds` times, and stores the sum.
@@ -227,8 +225,7 @@ std::vector<uint32_t> run_by_cta(Kernel& kernel, uint32_t value, Report* report 
 
 TEST(ConstantsOfACta, AreComputedByOneOfItsWarps) {
   Kernel kernel(kByCta);
-  const auto& insts = kernel.code().insts;
-  EXPECT_EQ(std::count_if(insts.begin(), insts.end(), begins_constants_of_cta), 1);
+  EXPECT_EQ(kernel.code().plans.count<CtaConstants>(), 1u);
   for (const uint32_t threads : {32u, 128u, 112u, 20u}) // the last warp of some is not whole
     for (const uint32_t value : {7u, 1000u}) {          // the second launch has the first one's frames
       SCOPED_TRACE(threads);

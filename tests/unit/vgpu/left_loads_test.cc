@@ -111,7 +111,7 @@ Ran run(bool apart, const Around& around, Observer* observer = nullptr) {
   Ran ran{.out = kernel.read<double>(to, count), .instructions = *report.stats.warp_instructions};
   ran.uninitialized = uninitialized_text(report);
   const std::vector<DecodedInst>& insts = kernel.code().insts;
-  ran.settled = std::count_if(insts.begin(), insts.end(), begins_settled_run);
+  ran.settled = static_cast<ptrdiff_t>(kernel.code().plans.count<SettledRun>());
   if (const Handler leaves = leaving_wmma_load())
     ran.left = ran.settled + std::count_if(insts.begin(), insts.end(),
                                            [&](const DecodedInst& in) { return in.handler == leaves; });
