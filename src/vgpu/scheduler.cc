@@ -709,9 +709,9 @@ private:
 
   void report() {
     Fault& fault = report_deadlock(launch_, idle_);
-    if (launch_.observer)
-      for (const auto& cluster : idle_)
-        launch_.observer->is_stuck(*cluster, fault);
+    for (const auto& cluster : idle_)
+      if (Observer* observer = cluster->async.observer())
+        observer->is_stuck(*cluster, fault);
     const uint64_t size = product(launch_.config.cluster);
     if (started_ + canceled_ < cluster_count_)
       fault.notes.push_back(fmt::format(

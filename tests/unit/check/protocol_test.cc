@@ -324,5 +324,36 @@ TEST(Tiles, DescriptorsLeadToWhatWasWritten) {
   EXPECT_EQ(multiplied(64, 128), "");  // nothing lies beside it
 }
 
+TEST(Protocol, ACtaThatIsNotWatchedMayBeStuck) {
+  vgpu::Kernel kernel(R"(
+.visible .entry k() {
+  .reg .pred %p;
+  .reg .b64 %s;
+  .reg .b32 %c;
+  .shared .align 8 .b64 bar;
+  mov.u32 %c, %ctaid.x;
+  setp.eq.u32 %p, %c, 0;
+@%p bra DONE;
+  mbarrier.init.shared.b64 [bar], 2;
+  mbarrier.arrive.shared.b64 %s, [bar];
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 %p, [bar], 0;
+@!%p bra WAIT;
+DONE:
+  ret;
+}
+)");
+  Checker checker;
+  kernel.watch(checker);
+  kernel.config().grid = {3, 1, 1};
+  kernel.config().block = {1, 1, 1};
+  kernel.config().check = true;
+  kernel.config().check_ctas = 1;
+  const Report report = kernel.run({});
+  ASSERT_TRUE(report.fault);
+  EXPECT_EQ(report.fault->kind, FaultKind::deadlock);
+  EXPECT_EQ(report.checked_ctas, 1u);
+}
+
 } // namespace
 } // namespace lemma::check
