@@ -70,7 +70,7 @@ bool hold_back(const WarpState& warp, LaneMask lanes, MemoryOrder order, Clock& 
 }
 
 // The place's address, by which SyncLocations know it.
-uint64_t address_of(const vgpu::MemoryPlace& place) {
+uint64_t sync_address(const vgpu::MemoryPlace& place) {
   return place.is_shared() ? uint64_t{place.cta->rank} << vgpu::kSharedRankShift | place.offset
                            : place.allocation->base + place.offset;
 }
@@ -512,7 +512,7 @@ void Checker::with_locations(ClusterState& cluster, const vgpu::MemoryPlace& pla
     f(cluster.locations);
     return;
   }
-  Shard& shard = shards_[shard_of(address_of(place))];
+  Shard& shard = shards_[shard_of(sync_address(place))];
   std::unique_lock lock(shard.mutex, std::defer_lock);
   if (launch_->workers != 1)
     lock.lock();
@@ -539,7 +539,7 @@ bool Checker::may_give_old_value(const vgpu::Exec& x, const WarpState& warp, con
   if (!now.history)
     return false;
   const vgpu::DecodedInst& in = x.code->insts[x.pc];
-  const uint32_t bytes = in.dst_count == 1 ? in.ops[0].bytes : 0;
+  const uint32_t bytes = in.dst_count == 1 ? x.code->dsts_of(in)[0].bytes : 0;
   uint64_t version = now.version;
   if (x.code->opcode_of(in) == isa::Opcode::ld && (bytes == 4 || bytes == 8)) {
     const std::vector<OldValue*> allowed = now.history->allowed(warp.knowledge, read.lanes, bytes);
@@ -628,7 +628,7 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
       released = release_at(warp, writer, order);
     const vgpu::MemoryPlace place = access.access.at(access.offset(first) - access.access.offset);
     with_locations(cluster, place, [&](SyncLocations& locations) {
-      SyncLocation& location = locations[address_of(place)];
+      SyncLocation& location = locations[sync_address(place)];
       if (gives_old_values_ && place.allocation)
         replaces(location, place, access.piece_bytes, writer);
       overwrites_fenced(warp, lanes, location);
@@ -672,7 +672,7 @@ bool Checker::is_observed(const Visit& visit, uint64_t offset, const Record& ear
   };
   bool observed = false;
   with_locations(visit.cluster, place, [&](SyncLocations& locations) {
-    const SyncLocation* const found = locations.find(address_of(place));
+    const SyncLocation* const found = locations.find(sync_address(place));
     if (!found)
       return;
     const SyncLocation& location = *found;
@@ -690,9 +690,9 @@ void Checker::has_read(const vgpu::Exec& x) {
   WarpState& warp = cluster.warp(x);
   for (const WarpState::Read& read : warp.reads)
     with_locations(cluster, read.place, [&](SyncLocations& locations) {
-      SyncLocation* now = read.location ? read.location : locations.find(address_of(read.place));
+      SyncLocation* now = read.location ? read.location : locations.find(sync_address(read.place));
       if (!now && warp.last_fence.knew)
-        now = &locations[address_of(read.place)]; // others may write there yet
+        now = &locations[sync_address(read.place)]; // others may write there yet
       if (!now)
         return;
       if (warp.last_fence.knew)

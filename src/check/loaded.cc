@@ -30,8 +30,8 @@ constexpr int kNoNumber = -1;
 template <class F>
 void each_source(const Code& code, const DecodedInst& in, F&& f) {
   for (int i = in.updates ? 0 : in.dst_count; i < in.op_count; ++i)
-    if (in.ops[i].base == 0)
-      f(in.ops[i].offset, i - in.dst_count);
+    if (const vgpu::Slot& slot = code.ops_of(in)[static_cast<size_t>(i)]; slot.base == 0)
+      f(slot.offset, i - in.dst_count);
   if (reads_carry(code.opcode_of(in)))
     f(kCarry, kNoNumber);
 }
@@ -45,7 +45,7 @@ LaneMask decided_without(const Code& code, const DecodedInst& in, int source, Kn
   constexpr int kChosenBy = 2;
   const Opcode opcode = code.opcode_of(in);
   const auto predicate = [&](int of) {
-    const vgpu::Slot& slot = in.ops[in.dst_count + of];
+    const vgpu::Slot& slot = code.srcs_of(in)[static_cast<size_t>(of)];
     return slot.base == 0 && slot.bytes == 0 ? known(of) : Settled{};
   };
   if (source < 0 || source > 1 || (opcode != Opcode::selp && opcode != Opcode::and_ && opcode != Opcode::or_))
@@ -207,7 +207,7 @@ private:
 
   LaneMask decided_without(uint32_t pc, const State& state, int source) {
     const DecodedInst& in = code_.insts[pc];
-    const auto offset = [&](int of) { return in.ops[in.dst_count + of].offset; };
+    const auto offset = [&](int of) { return code_.srcs_of(in)[static_cast<size_t>(of)].offset; };
     return lemma::check::decided_without(
         code_, in, source, [&](int of) { return predicate_at(pc, offset(of)); },
         [&](int of) { return state.of(offset(of)); });
@@ -398,7 +398,7 @@ std::vector<RacingValues::Made> RacingValues::take_sources(const vgpu::Exec& x) 
     const auto known = [&](int of) { return Settled::as(x.pred(in, of)); };
     const auto racing = [&](int of) {
       LaneMask found = 0;
-      each_in(x, in.ops[in.dst_count + of].offset, vgpu::kAllLanes,
+      each_in(x, x.src_slot(in, of).offset, vgpu::kAllLanes,
               [&](LoadRace, LaneMask lanes) { found |= lanes; });
       return found;
     };

@@ -43,9 +43,9 @@ bool writes_carry(const vgpu::Code& code, const vgpu::DecodedInst& in);
 // Calls f(offset) for the registers that it writes.
 template <class F>
 void each_destination(const vgpu::Code& code, const vgpu::DecodedInst& in, F&& f) {
-  for (int i = 0; i < in.dst_count; ++i)
-    if (in.ops[i].base == 0)
-      f(in.ops[i].offset);
+  for (const vgpu::Slot& slot : code.dsts_of(in))
+    if (slot.base == 0)
+      f(slot.offset);
   if (writes_carry(code, in))
     f(kCarry);
 }

@@ -24,8 +24,13 @@ const DecodedInst& current(const Exec& x) {
   return x.code->insts[x.pc];
 }
 
+// Destinations first.
+const Slot& operand_of(const Exec& x, const DecodedInst& in, int operand) {
+  return x.code->ops_of(in)[static_cast<size_t>(operand)];
+}
+
 std::string name_of(const Code& code, const Slot& slot) {
-  return code.function->register_name(slot.reg);
+  return code.function->register_name(slot.reg());
 }
 
 CheckedAccess by_warp(const Exec& x, vgpu::InstId in, std::string what) {
@@ -121,7 +126,7 @@ bool WgmmaRegisters::check_fence(const Exec& x, const Register& reg, const Produ
     return false;
   const DecodedInst& in = current(x);
   const Touch& touch = written ? reg.written : reg.read;
-  const std::string name = name_of(*x.code, in.ops[product.position]);
+  const std::string name = name_of(*x.code, operand_of(x, in, product.position));
   // ptxas lets a read that nothing overtakes, and a move that it can put before the fence, pass.
   const bool is_note = !written || (touch.moves && reg.product_fences < fences_);
   report({.id = "wgmma.fence",
@@ -140,7 +145,7 @@ bool WgmmaRegisters::check_fence(const Exec& x, const Register& reg, const Produ
 bool WgmmaRegisters::check_accumulator(const Exec& x, const GroupsOfThread& groups, const Register& reg,
                                        int position, const Report& report) {
   const DecodedInst& in = current(x);
-  const Slot& slot = in.ops[position];
+  const Slot& slot = operand_of(x, in, position);
   if (in_flight(reg.reader, groups)) {
     auto [finding, advice] = early(x, groups, reg.reader, true, slot, Deed::accumulates);
     report(std::move(finding), std::move(advice), reg.reader.first);
@@ -197,13 +202,13 @@ void WgmmaRegisters::issue(const Exec& x, const GroupsOfThread& groups, const Re
   };
   const int a_end = in.dst_count + wgmma_a_registers(*x.code, in);
   for (int i = 0; i < a_end; ++i) {
-    const uint32_t number = x.code->wgmma_number(in.ops[i]);
+    const uint32_t number = x.code->wgmma_number(operand_of(x, in, i));
     if (number == ptx::kNone)
       continue;
     Register& reg = registers[number];
     const bool in_a = i >= in.dst_count;
     if (!told && in_a && in_flight(reg.accumulator, groups)) {
-      auto [finding, advice] = early(x, groups, reg.accumulator, false, in.ops[i], Deed::reads);
+      auto [finding, advice] = early(x, groups, reg.accumulator, false, operand_of(x, in, i), Deed::reads);
       report(std::move(finding), std::move(advice), reg.accumulator.first);
       told = true;
     }
@@ -227,18 +232,18 @@ void WgmmaRegisters::touch(const Exec& x, const GroupsOfThread& groups, const Re
   const DecodedInst& in = current(x);
   std::vector<Register>& registers = registers_of(x);
   const bool is_move = is_plain_move(*x.code, in);
-  const bool moves_register = is_move && in.ops[1].base == 0;
+  const bool moves_register = is_move && x.src_slot(in, 0).base == 0;
   bool told = false;
   const auto tell = [&](const Product& product, bool in_a, int operand, Deed deed) {
     if (told)
       return;
     told = true;
-    auto [finding, advice] = early(x, groups, product, in_a, in.ops[operand], deed);
+    auto [finding, advice] = early(x, groups, product, in_a, operand_of(x, in, operand), deed);
     finding.is_note = moves_register;
     report(std::move(finding), std::move(advice), product.first);
   };
   for (int i = in.dst_count; i < in.op_count; ++i) {
-    const uint32_t number = x.code->wgmma_number(in.ops[i]);
+    const uint32_t number = x.code->wgmma_number(operand_of(x, in, i));
     if (number == ptx::kNone)
       continue;
     Register& reg = registers[number];
@@ -248,7 +253,7 @@ void WgmmaRegisters::touch(const Exec& x, const GroupsOfThread& groups, const Re
       reg.read = {x.code->id_of(in), fences_, false};
   }
   for (int i = 0; i < in.dst_count; ++i) {
-    const uint32_t number = x.code->wgmma_number(in.ops[i]);
+    const uint32_t number = x.code->wgmma_number(operand_of(x, in, i));
     if (number == ptx::kNone)
       continue;
     Register& reg = registers[number];
@@ -256,7 +261,7 @@ void WgmmaRegisters::touch(const Exec& x, const GroupsOfThread& groups, const Re
       tell(reg.accumulator, false, i, Deed::writes);
     else if (in_flight(reg.reader, groups))
       tell(reg.reader, true, i, Deed::writes);
-    const uint32_t from = moves_register ? x.code->wgmma_number(in.ops[1]) : ptx::kNone;
+    const uint32_t from = moves_register ? x.code->wgmma_number(x.src_slot(in, 0)) : ptx::kNone;
     if (from != ptx::kNone)
       reg = registers[from];
     else

@@ -31,9 +31,9 @@ Settled either(const Settled& a, const Settled& b) {
 SettledPredicates::SettledPredicates(const vgpu::Code& code) : code_(code) {
   for (uint32_t pc = 0; pc < code.insts.size(); ++pc) {
     const DecodedInst& in = code.insts[pc];
-    for (const vgpu::Slot* slot = in.ops; slot != in.ops + in.dst_count; ++slot)
-      if (is_predicate(*slot)) {
-        const auto [maker, is_first] = makers_.try_emplace(slot->offset, pc);
+    for (const vgpu::Slot& slot : code.dsts_of(in))
+      if (is_predicate(slot)) {
+        const auto [maker, is_first] = makers_.try_emplace(slot.offset, pc);
         if (!is_first || in.guarded)
           maker->second.reset();
       }
@@ -52,7 +52,7 @@ Settled SettledPredicates::of(uint32_t predicate, const std::byte* registers, in
     return {};
   const DecodedInst& in = code_.insts[*maker->second];
   const auto source = [&](int i) {
-    const vgpu::Slot& slot = in.ops[in.dst_count + i];
+    const vgpu::Slot& slot = code_.srcs_of(in)[static_cast<size_t>(i)];
     return is_predicate(slot) ? of(slot.offset, registers, steps + 1) : Settled{};
   };
   const Opcode opcode = code_.opcode_of(in);

@@ -118,10 +118,10 @@ LaneMask missing_lanes(const Exec& x, uint32_t reg) {
   return reg != ptx::kNone && x.code->tracked[reg] ? x.mask & ~x.frame->written[reg] : 0;
 }
 
-Slot guard_of(const DecodedInst& in) {
+Slot guard_of(const Exec& x, const DecodedInst& in) {
   Slot slot;
   slot.offset = in.guard_offset;
-  slot.reg = in.guard_reg;
+  slot.set_reg(x.code->guard_register(in));
   return slot;
 }
 
@@ -198,7 +198,8 @@ UndefinedValues::Value UndefinedValues::value_of(const Exec& x, const Slot& slot
   if (const auto found = values_.find({x.bases[0], slot.offset}); found != values_.end())
     value = found->second;
   if (in_registers_ && in_registers_ == x.code->id_at(x.pc))
-    vgpu::for_lanes(missing_lanes(x, slot.reg), [&](int lane) { value.add(lane, bytes_of(slot), origin_); });
+    vgpu::for_lanes(missing_lanes(x, slot.reg()),
+                    [&](int lane) { value.add(lane, bytes_of(slot), origin_); });
   return value;
 }
 
@@ -221,9 +222,9 @@ void UndefinedValues::find(const Exec& x, const DecodedInst& in, int lane, const
   origin_ = {static_cast<uint32_t>(same - memory_->origins.begin()), false};
   if (same == memory_->origins.end())
     memory_->origins.push_back({Statement::at(x, lane < 0 ? kAllLanes : LaneMask{1} << lane), what});
-  bool in_register = in.guarded && missing_lanes(x, in.guard_reg);
-  for (int i = in.dst_count; i < in.op_count; ++i)
-    in_register |= in.ops[i].base == 0 && missing_lanes(x, in.ops[i].reg);
+  bool in_register = missing_lanes(x, x.code->guard_register(in)) != 0;
+  for (const Slot& slot : x.code->srcs_of(in))
+    in_register |= slot.base == 0 && missing_lanes(x, slot.reg());
   if (in_register) {
     in_registers_ = id;
     return;
@@ -252,7 +253,7 @@ void UndefinedValues::begin(const Exec& x, const Report& report) {
     if (const LaneMask used = value.lanes & lanes)
       report(memory_->origins[value.origin], how, std::countr_zero(used));
   };
-  Value guard = in.guarded ? value_of(x, guard_of(in)) : Value{};
+  Value guard = in.guarded ? value_of(x, guard_of(x, in)) : Value{};
   const auto give = [&](int first) {
     for (int i = first; i < sources; ++i)
       given_.push_back(value_of(x, x.src_slot(in, i)));
@@ -321,12 +322,13 @@ void UndefinedValues::begin(const Exec& x, const Report& report) {
 // Of several registers into one, or of one into several: the bytes stay in their order.
 void UndefinedValues::move(const Exec& x, const DecodedInst& in) {
   const int sources = in.op_count - in.dst_count;
-  const auto total = [](const Slot* first, int count) {
-    return std::accumulate(first, first + count, 0u,
+  const auto total = [](std::span<const Slot> slots) {
+    return std::accumulate(slots.begin(), slots.end(), 0u,
                            [](uint32_t sum, const Slot& slot) { return sum + slot.bytes; });
   };
-  const uint32_t bytes = total(in.ops, in.dst_count);
-  if ((sources == 1 && in.dst_count == 1) || bytes > 16 || bytes != total(in.ops + in.dst_count, sources)) {
+  const std::span<const Slot> destinations = x.code->dsts_of(in);
+  const uint32_t bytes = total(destinations);
+  if ((sources == 1 && in.dst_count == 1) || bytes > 16 || bytes != total(x.code->srcs_of(in))) {
     made_ = value_of_sources(x, in, 0, sources);
     return;
   }
@@ -341,9 +343,9 @@ void UndefinedValues::move(const Exec& x, const DecodedInst& in) {
     });
   }
   apart_.resize(in.dst_count);
-  for (uint32_t i = 0, at = 0; i < in.dst_count; at += in.ops[i++].bytes)
+  for (uint32_t i = 0, at = 0; i < in.dst_count; at += destinations[i++].bytes)
     vgpu::for_lanes(whole.lanes, [&](int lane) {
-      if (const uint32_t part = whole.bytes[static_cast<size_t>(lane)] >> at & bytes_of(in.ops[i]))
+      if (const uint32_t part = whole.bytes[static_cast<size_t>(lane)] >> at & bytes_of(destinations[i]))
         apart_[i].add(lane, part, {whole.origin, (whole.computed >> lane & 1) != 0});
     });
 }
@@ -380,7 +382,7 @@ void UndefinedValues::convert(const Exec& x, const DecodedInst& in) {
 // By whole bytes these stay what they are; else a byte has bits of two.
 void UndefinedValues::shift(const Exec& x, const DecodedInst& in, bool left) {
   const Value given = value_of(x, x.src_slot(in, 0)), amount = value_of(x, x.src_slot(in, 1));
-  const auto bytes = std::max<uint32_t>(in.ops[0].bytes, 1);
+  const auto bytes = std::max<uint32_t>(x.dst_slot(in).bytes, 1);
   if (given.bits && amount.lanes == 0 && !isa::is_signed(x.ptx_instruction(in).type(0))) {
     Value::Bits moved{};
     vgpu::for_lanes(given.lanes & x.active, [&](int lane) {
@@ -440,7 +442,7 @@ void UndefinedValues::mask(const Exec& x, const DecodedInst& in, bool with_ones)
   }
   vgpu::for_lanes(both.lanes & x.active, [&](int lane) {
     uint32_t undefined = 0;
-    for (uint32_t byte = 0; byte < std::max<uint32_t>(in.ops[0].bytes, 1); ++byte)
+    for (uint32_t byte = 0; byte < std::max<uint32_t>(x.dst_slot(in).bytes, 1); ++byte)
       if ((both.bytes[static_cast<size_t>(lane)] >> byte & 1) && !absorbs(0, lane, byte) &&
           !absorbs(1, lane, byte))
         undefined |= 1u << byte;
@@ -488,14 +490,14 @@ void UndefinedValues::begin_matrix(const Exec& x, const DecodedInst& in, const R
   tile_.assign(static_cast<size_t>(move->map->tile_bytes()), kDefined);
   move->map->gather(registers.data(), reinterpret_cast<std::byte*>(tile_.data()));
   if (move->transposed) {
-    scatter(in, *move->transposed);
+    scatter(x, in, *move->transposed);
     tile_.clear();
   }
 }
 
 // What the tile's bytes make of the destinations.
-void UndefinedValues::scatter(const DecodedInst& in, const layout::TileMap& map) {
-  const size_t lane_bytes = in.ops[0].bytes;
+void UndefinedValues::scatter(const Exec& x, const DecodedInst& in, const layout::TileMap& map) {
+  const size_t lane_bytes = x.dst_slot(in).bytes;
   std::vector<uint8_t> flags(in.dst_count * kWarpSize * lane_bytes);
   std::vector<std::byte*> registers;
   for (size_t i = 0; i < in.dst_count; ++i)
@@ -528,11 +530,12 @@ void UndefinedValues::end(const Exec& x, const DecodedInst& in) {
                  {given.origin, (given.computed >> source & 1) != 0});
   }
   if (!tile_.empty() && in.dst_count != 0)
-    scatter(in, *vgpu::matrix_move_of(*x.code, in)->map);
+    scatter(x, in, *vgpu::matrix_move_of(*x.code, in)->map);
   for (size_t i = 0; i < in.dst_count; ++i) {
-    if (in.ops[i].base != 0)
+    const Slot& slot = x.code->dsts_of(in)[i];
+    if (slot.base != 0)
       continue;
-    const Key key{is_it ? frame_ : x.bases[0], in.ops[i].offset};
+    const Key key{is_it ? frame_ : x.bases[0], slot.offset};
     const auto at = values_.find(key);
     const bool apart = i < apart_.size() && apart_[i].lanes != 0;
     if (made.lanes == 0 && !apart && at == values_.end())
@@ -545,7 +548,7 @@ void UndefinedValues::end(const Exec& x, const DecodedInst& in) {
     if (apart)
       value.add(apart_[i], kAllLanes);
     vgpu::for_lanes(value.lanes, [&](int lane) {
-      value.bytes[static_cast<size_t>(lane)] &= static_cast<uint16_t>(bytes_of(in.ops[i]));
+      value.bytes[static_cast<size_t>(lane)] &= static_cast<uint16_t>(bytes_of(slot));
     });
     if (!value.lanes)
       values_.erase(key);
@@ -629,7 +632,9 @@ void UndefinedValues::access_lanes(const Exec& x, const vgpu::WarpAccess& access
       const UndefinedByte* held = !writes || is_atomic ? at(what, offset + byte, lane) : nullptr;
       if (held && loads) { // the sign of an element goes on in the register
         const uint32_t i = byte / element_bytes;
-        apart_[i].add(lane, in.ops[i].bytes > element_bytes ? kAllBytes : 1u << byte % element_bytes, *held);
+        apart_[i].add(lane,
+                      x.code->dsts_of(in)[i].bytes > element_bytes ? kAllBytes : 1u << byte % element_bytes,
+                      *held);
       } else if (held) {
         found_.add(lane, kAllBytes, *held);
       }

@@ -110,7 +110,7 @@ private:
   void collect(const vgpu::Exec& x, const vgpu::DecodedInst& in);
   void take_vote(const vgpu::Exec& x);
   void begin_matrix(const vgpu::Exec& x, const vgpu::DecodedInst& in, const Report& report);
-  void scatter(const vgpu::DecodedInst& in, const layout::TileMap& map);
+  void scatter(const vgpu::Exec& x, const vgpu::DecodedInst& in, const layout::TileMap& map);
   void access_matrix(const vgpu::WarpAccess& access, const vgpu::MatrixMove& move, const Report& report);
   void reduce(const vgpu::AsyncOperation& operation, const Report& report);
   void access_lanes(const vgpu::Exec& x, const vgpu::WarpAccess& access, const Report& report);

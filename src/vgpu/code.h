@@ -25,7 +25,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -58,64 +57,60 @@ using Handler = Step (*)(Exec& x, const DecodedInst& in);
 
 // Where an operand's 32 lane values lie.
 struct Slot {
-  uint32_t offset = 0;       // bytes from the base
-  uint32_t reg = ptx::kNone; // register index for the record of what was written; kNone: constant or sink
-  uint8_t base = 0;          // 0: the frame, 1: the constant pool
-  uint8_t bytes = 0; // of one lane value: 2, 4, 8, 16; predicates are masks of 4 bytes for all lanes: 0
-};
+  uint32_t offset = 0;   // bytes from the base
+  uint8_t base : 1 = 0;  // 0: the frame, 1: the constant pool
+  uint8_t bytes : 5 = 0; // of one lane value: 2, 4, 8, 16; predicates are masks of 4 bytes for all lanes: 0
 
-struct DecodedInst {
+  // The register's index, for the record of what was written; ptx::kNone: a constant, a temporary or a sink.
+  uint32_t reg() const { return reg_ == kNoRegister ? ptx::kNone : reg_; }
+  void set_reg(uint32_t reg) { reg_ = reg & kNoRegister; }
+  // No register's index: the parser takes no function that has so many.
+  static constexpr uint32_t kNoRegister = (1u << 26) - 1;
+
+private:
+  uint32_t reg_ : 26 = kNoRegister;
+};
+static_assert(sizeof(Slot) == 8);
+
+// One line of the host's cache, since the interpreter comes by millions of them. The operands are in
+// Code::slots; what it says of the first ones itself, it says twice.
+struct alignas(64) DecodedInst {
   Handler handler = nullptr;
-  const Slot* ops = nullptr; // destinations first
-  // What `ops` says of the first destination and the first sources, in one place.
-  static constexpr int kNearSources = 4;
-  uint32_t dst_offset = 0;
-  std::array<uint32_t, kNearSources> src_offsets{};
-  std::array<uint8_t, kNearSources> src_bases{};
+  int64_t imm = 0; // handler's own: address offset, immediate control operand; of a jump, the pc it goes to
+  static constexpr int kNearSources = 3;
+  uint32_t dst_offset = 0;                          // Slot::offset of the first destination ...
+  std::array<uint32_t, kNearSources> src_offsets{}; // ... and of the first sources
+  uint32_t first_op = 0;                            // index in Code::slots, where destinations come first
+  PlanId plan;                                      // handler's own data, in Code::plans
+  uint32_t source =
+      ptx::kNone;            // index in ptx::Function::instructions; kNone: made by the decoder, not counted
+  uint32_t guard_offset = 0; // frame offset of the guard's mask
+  std::array<uint8_t, kNearSources> src_bases{}; // Slot::base of the first sources
   uint8_t dst_count = 0;
   uint8_t op_count = 0;
-  uint16_t run = 0;      // this instruction and those after it that execute for all lanes of a split and ask
-                         // nothing of the loop
-  uint16_t plain = 0;    // ... and of those, it and those after it that are `computes`
-  bool computes = false; // the handler reads and writes registers of the active lanes alone, and always goes
-                         // on to the next
-  bool guarded = false;
-  bool guard_negated = false;
-  bool always_run = false;     // handler runs even when no lane is active (control flow)
-  bool checks_init = false;    // some source may be read before it was written
-  bool marks_written = false;  // some destination is a source that is checked, or is in Code::copied
-  uint8_t asks_itself = 255;   // the source that the handler checks, since it does not read every lane of it
-  bool updates = false;        // destinations may be read too (accumulators): the handler knows
-  bool checks_updated = false; // with `updates`: some may not have been written; the handler asks
-  uint8_t flags = 0;           // handler's own
-  uint8_t width = 0;           // handler's own: bytes of an access, ...
-  bool guards_itself = false;  // the handler looks at the guard, and counts the lanes that do not execute
-  uint32_t guard_offset = 0;   // frame offset of the guard's mask
-  uint32_t guard_reg = ptx::kNone;
-  uint32_t target = 0; // branch: pc
-  int64_t imm = 0;     // handler's own: address offset, immediate control operand
-  PlanId plan;         // handler's own data, in Code::plans
-  uint32_t source =
-      ptx::kNone;             // index in ptx::Function::instructions; kNone: made by the decoder, not counted
-  MemoryOrder order;          // of its memory operation
-  bool touches_wgmma = false; // names a register that Code::wgmma_numbers has, and is no wgmma itself
-  uint8_t src_bytes = 0;      // Slot::bytes of the first source
+  uint8_t flags = 0;         // handler's own
+  uint8_t width = 0;         // handler's own: bytes of an access, ...
+  uint8_t asks_itself = 255; // the source that the handler checks, since it does not read every lane of it
+  MemoryOrder order;         // of its memory operation
+  uint16_t run = 0;          // this instruction and those after it that execute for all lanes of a split and
+                             // ask nothing of the loop
+  uint16_t plain = 0;        // ... and of those, it and those after it that are `computes`
+  bool computes : 1 = false; // the handler reads and writes registers of the active lanes alone, and always
+                             // goes on to the next
+  bool guarded : 1 = false;
+  bool guard_negated : 1 = false;
+  bool guards_itself : 1 = false;  // the handler looks at the guard, and counts the lanes that do not execute
+  bool always_run : 1 = false;     // handler runs even when no lane is active (control flow)
+  bool checks_init : 1 = false;    // some source may be read before it was written
+  bool marks_written : 1 = false;  // some destination is a source that is checked, or is in Code::copied
+  bool updates : 1 = false;        // destinations may be read too (accumulators): the handler knows
+  bool checks_updated : 1 = false; // with `updates`: some may not have been written; the handler asks
+  bool touches_wgmma : 1 = false;  // names a register that Code::wgmma_numbers has, and is no wgmma itself
+  uint8_t src_bytes : 5 = 0;       // Slot::bytes of the first source
 
-  // `operands`, destinations first, stay where they are.
-  void set_operands(std::span<const Slot> operands, size_t destinations) {
-    ops = operands.data();
-    dst_count = static_cast<uint8_t>(destinations);
-    op_count = static_cast<uint8_t>(operands.size());
-    if (destinations > 0)
-      dst_offset = operands[0].offset;
-    if (destinations < operands.size())
-      src_bytes = operands[destinations].bytes;
-    for (size_t i = destinations; i < std::min(operands.size(), destinations + kNearSources); ++i) {
-      src_offsets[i - destinations] = operands[i].offset;
-      src_bases[i - destinations] = operands[i].base;
-    }
-  }
+  uint32_t target() const { return static_cast<uint32_t>(imm); } // of a jump
 };
+static_assert(sizeof(DecodedInst) == 64);
 
 struct FrameRange {
   uint32_t begin = 0; // bytes from the frame's begin, half open
@@ -128,7 +123,7 @@ struct Code {
   const ptx::Module* module = nullptr;
   uint32_t number = 0; // of the function, in ptx::Module::functions
   std::vector<DecodedInst> insts;
-  std::deque<std::vector<Slot>> slots; // storage behind DecodedInst::ops
+  std::vector<Slot> slots; // of all instructions: ops_of()
   Plans plans;
   uint64_t frame_bytes = 0;               // what a Slot can say at most: decode_function() sees to it
   uint32_t param_area_offset = 0;         // in the frame: [lane][param_bytes]
@@ -173,6 +168,23 @@ struct Code {
     return slot.base == 0 && slot.bytes != 0 && at < wgmma_numbers.size() ? wgmma_numbers[at] : ptx::kNone;
   }
 
+  // The operands of an instruction of this code, destinations first; the destinations; the sources.
+  std::span<const Slot> ops_of(const DecodedInst& in) const {
+    return {slots.data() + in.first_op, in.op_count};
+  }
+  std::span<const Slot> dsts_of(const DecodedInst& in) const { return ops_of(in).first(in.dst_count); }
+  std::span<const Slot> srcs_of(const DecodedInst& in) const { return ops_of(in).subspan(in.dst_count); }
+  // Gives it the operands, which are none of `slots`; 255 at most.
+  void set_operands(DecodedInst& in, std::span<const Slot> dsts, std::span<const Slot> srcs);
+
+  // The register of the instruction's guard; ptx::kNone: it has none.
+  uint32_t guard_register(const DecodedInst& in) const {
+    return in.guarded ? function->instructions[in.source].guard.reg : ptx::kNone;
+  }
+
+  // What instructions take of the host's memory, with their operands and plans, about.
+  uint64_t bytes() const;
+
   // The plan of an instruction of this code that has one of type T.
   template <class T>
   const T& plan(const DecodedInst& in) const {
@@ -208,7 +220,7 @@ struct Code {
 
   Slot register_slot(uint32_t reg, int component) const {
     Slot slot = registers[reg];
-    slot.offset += component * slot.bytes * kWarpSize;
+    slot.offset += static_cast<uint32_t>(component * slot.bytes * kWarpSize);
     return slot;
   }
 };

@@ -54,7 +54,7 @@ Step run_unsupported(Exec& x, const DecodedInst& in) {
 }
 
 Step run_goto(Exec& x, const DecodedInst& in) {
-  x.pc = in.target;
+  x.pc = in.target();
   return Step::jumped;
 }
 
@@ -93,6 +93,8 @@ public:
     settle_mma_runs(code_, lowered_);
     make_constant_groups(code_, lowered_);
     find_runs();
+    code_.insts.shrink_to_fit();
+    code_.slots.shrink_to_fit();
     if (code_.has_wgmma)
       find_wgmma_registers(code_);
     return std::nullopt;
@@ -135,7 +137,7 @@ private:
         Slot slot = decoder_.place(register_bytes(reg.type));
         for (int component = 1; component < reg.vector_elems; ++component)
           decoder_.place(register_bytes(reg.type));
-        slot.reg = r;
+        slot.set_reg(r);
         code_.registers[r] = slot;
       }
     for (const lowered::Register& reg : lowered_.registers)
@@ -270,7 +272,7 @@ private:
     case lowered::Op::jump:
       in.handler = run_goto;
       in.always_run = true;
-      in.target = lowered_.blocks[lowered_.sources_of(inst)[0].index].begin;
+      in.imm = lowered_.blocks[lowered_.sources_of(inst)[0].index].begin;
       return in;
     case lowered::Op::end:
       break;
@@ -301,11 +303,9 @@ private:
     if (inst.source != ptx::kNone)
       in.order = order_of(*lowered_.instruction_of(inst));
     if (inst.guard != ptx::kNone) {
-      const Slot& guard = decoder_.registers_[inst.guard];
       in.guarded = true;
       in.guard_negated = inst.guard_negated;
-      in.guard_offset = guard.offset;
-      in.guard_reg = guard.reg;
+      in.guard_offset = decoder_.registers_[inst.guard].offset;
     }
     return in;
   }

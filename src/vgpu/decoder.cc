@@ -370,11 +370,25 @@ void Decoder::decode_not(const lowered::Inst& inst, DecodedInst& in) {
                {registers_[lowered_.sources_of(inst)[0].index]});
 }
 
-void Decoder::set_operands(DecodedInst& in, std::span<const Slot> dsts, std::span<const Slot> srcs) {
+void Code::set_operands(DecodedInst& in, std::span<const Slot> dsts, std::span<const Slot> srcs) {
   assert(dsts.size() + srcs.size() <= 255);
-  std::vector<Slot>& ops = code_.slots.emplace_back(dsts.begin(), dsts.end());
-  ops.insert(ops.end(), srcs.begin(), srcs.end());
-  in.set_operands(ops, dsts.size());
+  in.first_op = static_cast<uint32_t>(slots.size());
+  in.dst_count = static_cast<uint8_t>(dsts.size());
+  in.op_count = static_cast<uint8_t>(dsts.size() + srcs.size());
+  slots.insert(slots.end(), dsts.begin(), dsts.end());
+  slots.insert(slots.end(), srcs.begin(), srcs.end());
+  if (!dsts.empty())
+    in.dst_offset = dsts[0].offset;
+  if (!srcs.empty())
+    in.src_bytes = srcs[0].bytes;
+  for (size_t i = 0; i < std::min(srcs.size(), in.src_offsets.size()); ++i) {
+    in.src_offsets[i] = srcs[i].offset;
+    in.src_bases[i] = srcs[i].base;
+  }
+}
+
+void Decoder::set_operands(DecodedInst& in, std::span<const Slot> dsts, std::span<const Slot> srcs) {
+  code_.set_operands(in, dsts, srcs);
 }
 
 void Decoder::set_simple_operands(DecodedInst& in, Type dst_type, Type src_type) {

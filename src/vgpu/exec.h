@@ -42,13 +42,13 @@ public:
   // 0 is the first destination, respectively the first source.
   template <class T>
   T* dst(const DecodedInst& in, int index = 0) const {
-    return reinterpret_cast<T*>(bases[0] + (index == 0 ? in.dst_offset : in.ops[index].offset));
+    return reinterpret_cast<T*>(bases[0] + (index == 0 ? in.dst_offset : dst_slot(in, index).offset));
   }
   template <class T>
   const T* src(const DecodedInst& in, int index) const {
     if (__builtin_constant_p(index) && index < DecodedInst::kNearSources)
       return reinterpret_cast<const T*>(bases[in.src_bases[index]] + in.src_offsets[index]);
-    const Slot& slot = in.ops[in.dst_count + index];
+    const Slot& slot = src_slot(in, index);
     return reinterpret_cast<const T*>(bases[slot.base] + slot.offset);
   }
   // The plan of an instruction that has one of type T.
@@ -56,8 +56,8 @@ public:
   const T& plan(const DecodedInst& in) const {
     return code->plan<T>(in);
   }
-  const Slot& dst_slot(const DecodedInst& in, int index = 0) const { return in.ops[index]; }
-  const Slot& src_slot(const DecodedInst& in, int index) const { return in.ops[in.dst_count + index]; }
+  const Slot& dst_slot(const DecodedInst& in, int index = 0) const { return code->dsts_of(in)[index]; }
+  const Slot& src_slot(const DecodedInst& in, int index) const { return code->srcs_of(in)[index]; }
   // A predicate source as a mask of lanes.
   LaneMask pred(const DecodedInst& in, int index) const { return *src<LaneMask>(in, index); }
   // Writes the active lanes of a predicate destination.
@@ -184,7 +184,7 @@ public:
   void report_unwritten(const Access& access, int lane);
   // Counts a read of the instruction's source `index` in those of the lanes that have never written it.
   void check_written(const DecodedInst& in, int index, LaneMask lanes) {
-    const uint32_t reg = src_slot(in, index).reg;
+    const uint32_t reg = src_slot(in, index).reg();
     if (src_slot(in, index).base == 0 && reg != ptx::kNone && code->tracked[reg])
       check_register(in, reg, lanes);
   }

@@ -40,8 +40,7 @@ std::vector<FrameRange> changes_of(const Code& code, const Code::Loop& loop) {
     ranges.push_back({code.param_area_offset, end_of_frame});
   for (uint32_t pc = loop.begin; pc < loop.end; ++pc) {
     const DecodedInst& in = code.insts[pc];
-    for (int i = 0; i < in.dst_count; ++i) {
-      const Slot& slot = in.ops[i];
+    for (const Slot& slot : code.dsts_of(in)) {
       const uint32_t bytes = slot.bytes == 0 ? sizeof(LaneMask) : slot.bytes * kWarpSize;
       ranges.push_back({slot.offset / kHashed * kHashed,
                         std::min((slot.offset + bytes + kHashed - 1) / kHashed * kHashed, end_of_frame)});

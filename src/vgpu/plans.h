@@ -16,31 +16,6 @@
 
 namespace lemma::vgpu {
 
-// Every type of plan there is, and where it is defined.
-struct ArrivePlan;      // handlers/cp_async.cc
-struct BranchTable;     // handlers/control.cc
-struct BulkPlan;        // handlers/bulk_copy.cc
-struct CallSite;        // handlers/control.cc
-struct CopyPlan;        // handlers/cp_async.cc
-struct CtaConstants;    // constant_groups.cc
-struct FencedCopyPlan;  // handlers/tensor_copy.cc
-struct FixedShuffle;    // handlers/lane_moves.h
-struct LaunchConstants; // constant_groups.cc
-struct LoadOfCopy;      // handlers/memory_vectors.cc
-struct M8n8Plan;        // handlers/matrix.cc
-struct MbarrierPlan;    // handlers/mbarrier.cc
-struct MmaPlan;         // handlers/mma.h
-struct MmaRun;          // handlers/mma_runs.cc
-struct Refusal;         // handlers/texture_operands.cc
-struct ReplacePlan;     // handlers/tensor_copy.cc
-struct RequestPlan;     // handlers/launch_control.cc
-struct SettledRun;      // handlers/mma_runs.cc
-struct SurfacePlan;     // handlers/surface.cc
-struct TensorPlan;      // handlers/tensor_copy.cc
-struct TexturePlan;     // handlers/texture.cc
-struct WgmmaPlan;       // handlers/wgmma.cc
-struct WmmaMovePlan;    // handlers/wmma_moves.h
-
 // Names one plan of a function, or none. Equal ids name the same plan.
 class PlanId {
 public:
@@ -109,9 +84,12 @@ private:
   std::tuple<Table<T>...> tables_;
 };
 
-using Plans = PlanTables<ArrivePlan, BranchTable, BulkPlan, CallSite, CopyPlan, CtaConstants, FencedCopyPlan,
-                         FixedShuffle, LaunchConstants, LoadOfCopy, M8n8Plan, MbarrierPlan, MmaPlan, MmaRun,
-                         Refusal, ReplacePlan, RequestPlan, SettledRun, SurfacePlan, TensorPlan, TexturePlan,
-                         WgmmaPlan, WmmaMovePlan>;
+// Every type of plan there is.
+using Plans =
+    PlanTables<struct ArrivePlan, struct BranchTable, struct BulkPlan, struct CallSite, struct CopyPlan,
+               struct CtaConstants, struct FencedCopyPlan, struct FixedShuffle, struct LaunchConstants,
+               struct LoadOfCopy, struct M8n8Plan, struct MbarrierPlan, struct MmaPlan, struct MmaRun,
+               struct Refusal, struct ReplacePlan, struct RequestPlan, struct SettledRun, struct SurfacePlan,
+               struct TensorPlan, struct TexturePlan, struct WgmmaPlan, struct WmmaMovePlan>;
 
 } // namespace lemma::vgpu

@@ -24,7 +24,6 @@ using isa::StateSpace;
 namespace {
 
 constexpr uint64_t kMostSharedSteps = uint64_t{1} << 24; // of kernels through functions to shared variables
-constexpr uint64_t kPlanBytes = 128;                     // of one, about
 constexpr uint64_t kPoolEntryBytes = 80;                 // of an entry of Program::pool_index_
 
 using Scope = ptx::Operand::SymbolScope;
@@ -48,6 +47,13 @@ bool is_dynamic_shared(const ptx::Variable& variable) {
 }
 
 } // namespace
+
+uint64_t Code::bytes() const {
+  constexpr uint64_t kPlanBytes = 128; // of one, about
+  return insts.capacity() * sizeof(DecodedInst) + slots.capacity() * sizeof(Slot) +
+         plans.size() * kPlanBytes + inst_to_pc.capacity() * sizeof(uint32_t) +
+         registers.capacity() * sizeof(Slot);
+}
 
 class ProgramLoader {
 public:
@@ -73,7 +79,7 @@ public:
       if (module_.functions[i].has_body) {
         if (auto problem = decode_function(program_, code))
           return problem;
-        program_.taken_.take(bytes_of(code), "the code of " + module_.functions[i].name);
+        program_.taken_.take(code.bytes(), "the code of " + module_.functions[i].name);
       }
     }
     finish_constants();
@@ -82,14 +88,6 @@ public:
 
 private:
   using NamedAllocations = std::unordered_map<std::string_view, const Allocation*>;
-
-  static uint64_t bytes_of(const Code& code) {
-    uint64_t bytes = code.insts.capacity() * sizeof(DecodedInst) + code.registers.capacity() * sizeof(Slot) +
-                     code.inst_to_pc.capacity() * sizeof(uint32_t) + code.plans.size() * kPlanBytes;
-    for (const std::vector<Slot>& ops : code.slots)
-      bytes += sizeof(std::vector<Slot>) + ops.capacity() * sizeof(Slot);
-    return bytes;
-  }
 
   static bool in_device_memory(const ptx::Variable& variable) {
     return variable.space == StateSpace::global || variable.space == StateSpace::const_;

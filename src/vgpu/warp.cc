@@ -431,20 +431,21 @@ uint32_t WarpRunner::meeting_pc() const {
 }
 
 void WarpRunner::check_written(const DecodedInst& in) {
-  if (in.guarded && exec_.code->tracked[in.guard_reg])
-    exec_.check_register(in, in.guard_reg, exec_.mask);
+  if (const uint32_t guard = exec_.code->guard_register(in);
+      guard != ptx::kNone && exec_.code->tracked[guard])
+    exec_.check_register(in, guard, exec_.mask);
   for (int i = 0; i < in.op_count - in.dst_count; ++i)
     if (i != in.asks_itself)
       exec_.check_written(in, i, exec_.active);
 }
 
 void WarpRunner::mark_written(const DecodedInst& in) {
-  for (int i = 0; i < in.dst_count; ++i) {
-    if (in.ops[i].reg == ptx::kNone)
+  for (const Slot& slot : exec_.code->dsts_of(in)) {
+    if (slot.reg() == ptx::kNone)
       continue;
-    exec_.frame->written[in.ops[i].reg] |= exec_.active;
+    exec_.frame->written[slot.reg()] |= exec_.active;
     if (!exec_.frame->carried.empty() && !is_load(*exec_.code, in)) // that has looked after it itself
-      drop_carried(exec_, in.ops[i]);
+      drop_carried(exec_, slot);
   }
 }
 

@@ -13,7 +13,7 @@ int wgmma_a_registers(const Code& code, const DecodedInst& mma) {
 
 bool is_plain_move(const Code& code, const DecodedInst& in) {
   return code.opcode_of(in) == isa::Opcode::mov && in.dst_count == 1 && in.op_count == 2 &&
-         in.ops[0].bytes == in.ops[1].bytes;
+         code.ops_of(in)[0].bytes == code.ops_of(in)[1].bytes;
 }
 
 void find_wgmma_registers(Code& code) {
@@ -21,7 +21,7 @@ void find_wgmma_registers(Code& code) {
     return code.opcode_of(in) == isa::Opcode::wgmma_mma_async;
   };
   const auto add = [&](const Slot& slot) {
-    if (slot.base != 0 || slot.bytes == 0 || slot.reg == ptx::kNone)
+    if (slot.base != 0 || slot.bytes == 0 || slot.reg() == ptx::kNone)
       return;
     const size_t at = slot.offset / Code::kWgmmaUnit;
     if (at >= code.wgmma_numbers.size())
@@ -32,11 +32,11 @@ void find_wgmma_registers(Code& code) {
   for (const DecodedInst& in : code.insts)
     if (is_mma(in))
       for (int i = 0; i < in.dst_count + wgmma_a_registers(code, in); ++i)
-        add(in.ops[i]);
+        add(code.ops_of(in)[static_cast<size_t>(i)]);
   for (DecodedInst& in : code.insts)
     if (!is_mma(in))
-      in.touches_wgmma = std::any_of(in.ops, in.ops + in.op_count,
-                                     [&](const Slot& slot) { return code.wgmma_number(slot) != ptx::kNone; });
+      in.touches_wgmma = std::ranges::any_of(
+          code.ops_of(in), [&](const Slot& slot) { return code.wgmma_number(slot) != ptx::kNone; });
 }
 
 } // namespace lemma::vgpu

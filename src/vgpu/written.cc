@@ -12,9 +12,9 @@ std::vector<uint32_t> count_reads(const Code& code) {
     for (const ptx::Variable& variable : *variables)
       note(variable.reg, 2);
   for (const DecodedInst& in : code.insts) {
-    note(in.guard_reg, 1);
-    for (int i = in.updates ? 0 : in.dst_count; i < in.op_count; ++i)
-      note(in.ops[i].reg, 1);
+    note(code.guard_register(in), 1);
+    for (const Slot& slot : in.updates ? code.ops_of(in) : code.srcs_of(in))
+      note(slot.reg(), 1);
   }
   return reads;
 }

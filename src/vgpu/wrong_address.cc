@@ -26,23 +26,24 @@ std::vector<uint32_t> address_registers(const Code& code, const DecodedInst& in)
   const bool has_one = is_load(code, in) || opcode == isa::Opcode::st || opcode == isa::Opcode::atom ||
                        opcode == isa::Opcode::red;
   std::vector<uint32_t> registers;
-  for (int i = in.dst_count; i < in.op_count && (!has_one || i == in.dst_count); ++i)
-    if (in.ops[i].base == 0 && in.ops[i].reg != ptx::kNone)
-      registers.push_back(in.ops[i].reg);
+  const std::span<const Slot> sources = code.srcs_of(in);
+  for (const Slot& slot : has_one ? sources.first(std::min<size_t>(sources.size(), 1)) : sources)
+    if (slot.base == 0 && slot.reg() != ptx::kNone)
+      registers.push_back(slot.reg());
   return registers;
 }
 
-bool writes(const DecodedInst& in, uint32_t reg) {
-  return std::any_of(in.ops, in.ops + in.dst_count, [&](const Slot& slot) { return slot.reg == reg; });
+bool writes(const Code& code, const DecodedInst& in, uint32_t reg) {
+  return std::ranges::any_of(code.dsts_of(in), [&](const Slot& slot) { return slot.reg() == reg; });
 }
 
 // The last write of the register before pc, else the last of all (a loop); none: code.insts.size().
 size_t last_write(const Code& code, uint32_t reg, size_t pc) {
   for (size_t i = pc; i-- > 0;)
-    if (writes(code.insts[i], reg))
+    if (writes(code, code.insts[i], reg))
       return i;
   for (size_t i = code.insts.size(); i-- > pc;)
-    if (writes(code.insts[i], reg))
+    if (writes(code, code.insts[i], reg))
       return i;
   return code.insts.size();
 }

@@ -281,7 +281,7 @@ bool select_atomic(Decoder& decoder, const ptx::Instruction& instruction, Decode
   if (returns)
     decoder.add_dsts(dsts, 0, type);
   decoder.set_operands(in, dsts, srcs);
-  if (const Handler handler = vector_atomic(in))
+  if (const Handler handler = vector_atomic(decoder.code(), in))
     in.handler = handler;
   return true;
 }

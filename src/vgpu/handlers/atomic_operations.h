@@ -256,6 +256,6 @@ bool select_atomic(Decoder& decoder, const ptx::Instruction& instruction, Decode
 
 // What does the instruction of a plain handler faster at the host's level; its operands, flags and width are
 // set. Null: the plain handler it is.
-Handler vector_atomic(const DecodedInst& in); // atomic_vectors.cc
+Handler vector_atomic(const Code& code, const DecodedInst& in); // atomic_vectors.cc
 
 } // namespace lemma::vgpu

@@ -28,14 +28,15 @@ using VectorAtomics = std::unordered_map<Handler, VectorAtomic>;
 
 namespace lemma::vgpu {
 
-Handler vector_atomic(const DecodedInst& in) {
+Handler vector_atomic(const Code& code, const DecodedInst& in) {
   static const LeveledTables<VectorAtomics> tables(LEMMA_FILLS);
   const VectorAtomics& handlers = tables.now();
   const auto found = handlers.find(in.handler);
   if (found == handlers.end() || in.width != found->second.element_bytes)
     return nullptr;
-  for (int i = 0; i < in.op_count; ++i)
-    if (i != in.dst_count && in.ops[i].bytes != in.width) // but for the address
+  const std::span<const Slot> operands = code.ops_of(in);
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (i != in.dst_count && operands[i].bytes != in.width) // but for the address
       return nullptr;
   const StateSpace space = space_of(in);
   const bool shared = space == StateSpace::shared;

@@ -43,13 +43,13 @@ Step jump(Exec& x, uint32_t target) {
 Step run_bra(Exec& x, const DecodedInst& in) {
   x.active = x.mask & x.guard(in);
   if (x.active == x.mask)
-    return jump(x, in.target);
+    return jump(x, in.target());
   x.stats.lane_instructions -= lanes_of(x.mask & ~x.active);
   if (!x.active)
     return Step::next;
   leave_inactive_behind(x);
-  x.pc = in.target;
-  x.warp->splits[x.split].pc = in.target;
+  x.pc = in.target();
+  x.warp->splits[x.split].pc = in.target();
   return Step::reschedule;
 }
 
@@ -101,7 +101,7 @@ bool select_branch(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
   if (instruction.opcode == isa::Opcode::bra) {
     in.handler = run_bra;
     in.guards_itself = true; // so that loops are runs
-    in.target = d.target(0);
+    in.imm = d.target(0);
     return true;
   }
   in.handler = run_brx;
@@ -218,8 +218,8 @@ void copy_results(Exec& x, const CallSite& site, const Code& callee, const Frame
     const Passed& to = site.results[i];
     const Steps steps = steps_between(formal, to);
     for (const Slot& slot : to.elements)
-      if (slot.reg != ptx::kNone && x.code->tracked[slot.reg])
-        x.frame->written[slot.reg] |= x.active;
+      if (slot.reg() != ptx::kNone && x.code->tracked[slot.reg()])
+        x.frame->written[slot.reg()] |= x.active;
     for (int e = 0; e < steps.count; ++e)
       copy_lanes(x.active, element_of(x, to, e, steps.bytes), formal.element(frame, e, steps.bytes));
   }
@@ -665,7 +665,7 @@ DecodedInst return_instruction() {
   DecodedInst in;
   in.handler = run_ret;
   in.always_run = true;
-  in.target = ptx::kNone;
+  in.imm = ptx::kNone;
   return in;
 }
 

@@ -14,7 +14,7 @@ using isa::Opcode;
 // One that has nothing to ask before it loads, and that has a quick way.
 bool may_leave(const Code& code, const DecodedInst& in) {
   return code.opcode_of(in) == Opcode::wmma_load && in.handler != run_wmma_load && in.dst_count == 1 &&
-         in.ops[0].bytes == sizeof(double) && !in.guarded && !in.checks_init && !in.marks_written;
+         code.dsts_of(in)[0].bytes == sizeof(double) && !in.guarded && !in.checks_init && !in.marks_written;
 }
 
 // Neither writes memory nor meets others, who may have written it.
@@ -46,11 +46,12 @@ std::vector<LeftLoad> leave_loads(Code& code, uint32_t begin, uint32_t end,
   });
   if (!leaves || read_elsewhere)
     return {};
+  const auto loaded_by = [&](const DecodedInst& in) { return code.dsts_of(in)[0].reg(); };
   std::vector<DecodedInst*> found;
   for (uint32_t pc = end; pc-- > begin && found.size() < wanted.size();) {
     DecodedInst& in = code.insts[pc];
-    const auto is_same = [&](const DecodedInst* other) { return other->ops[0].reg == in.ops[0].reg; };
-    if (may_leave(code, in) && wanted.contains(in.ops[0].reg) &&
+    const auto is_same = [&](const DecodedInst* other) { return loaded_by(*other) == loaded_by(in); };
+    if (may_leave(code, in) && wanted.contains(loaded_by(in)) &&
         std::none_of(found.begin(), found.end(), is_same))
       found.push_back(&in);
     else if (!keeps_memory(code, in))
@@ -62,7 +63,7 @@ std::vector<LeftLoad> leave_loads(Code& code, uint32_t begin, uint32_t end,
   for (DecodedInst* in : found) {
     in->handler = leaves;
     loads.push_back(
-        {.reg = in->ops[0].reg, .offset = in->ops[0].offset, .left = code.plan<WmmaMovePlan>(*in).left()});
+        {.reg = loaded_by(*in), .offset = in->dst_offset, .left = code.plan<WmmaMovePlan>(*in).left()});
   }
   return loads;
 }

@@ -70,9 +70,9 @@ void load_unwritten(Exec& x, const DecodedInst& in, const Access& access, uint32
     const Slot& slot = x.dst_slot(in, i);
     const uint32_t shift = static_cast<uint32_t>(i) * element_bytes;
     uint32_t bytes = unwritten >> shift & element;
-    if (bytes == 0 || slot.reg == ptx::kNone) // `_` takes it
+    if (bytes == 0 || slot.reg() == ptx::kNone) // `_` takes it
       continue;
-    if (!x.code->copied[slot.reg]) {
+    if (!x.code->copied[slot.reg()]) {
       used |= bytes << shift;
       continue;
     }
@@ -481,7 +481,7 @@ bool select_load(Decoder& decoder, const ptx::Instruction& instruction, DecodedI
   if (isa::is_signed(type))
     in.flags |= kSigned;
   decoder.set_operands(in, dsts, std::span(&address, 1));
-  if (const Handler handler = vector_load(type, in))
+  if (const Handler handler = vector_load(type, decoder.code(), in))
     in.handler = handler;
   return true;
 }
@@ -501,7 +501,7 @@ bool select_store(Decoder& decoder, const ptx::Instruction& instruction, Decoded
   }
   in.width = static_cast<uint8_t>((srcs.size() - 1) * isa::bytes_of(type));
   decoder.set_operands(in, {}, srcs);
-  if (const Handler handler = vector_store(type, in))
+  if (const Handler handler = vector_store(type, decoder.code(), in))
     in.handler = handler;
   return true;
 }

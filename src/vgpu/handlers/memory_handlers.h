@@ -37,8 +37,8 @@ class Decoder;
 bool select_store(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in);
 
 // What the instruction accesses; its operands, flags and width are set. Null: the plain handler it is.
-Handler vector_load(isa::Type type, const DecodedInst& in);
-Handler vector_store(isa::Type type, const DecodedInst& in);
+Handler vector_load(isa::Type type, const Code& code, const DecodedInst& in);
+Handler vector_store(isa::Type type, const Code& code, const DecodedInst& in);
 
 // A load from global memory and the store after it, to shared memory, of what was loaded and nobody else
 // reads (lowered/copies.h): at once, where nobody watches and both are usual. In decoded code.

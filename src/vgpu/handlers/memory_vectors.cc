@@ -20,10 +20,10 @@ struct LoadOfCopy {
 namespace {
 
 struct VectorHandlers {
-  Handler (*load)(isa::Type type, const DecodedInst& in) = nullptr;
-  Handler (*store)(isa::Type type, const DecodedInst& in) = nullptr;
+  Handler (*load)(isa::Type type, const Code& code, const DecodedInst& in) = nullptr;
+  Handler (*store)(isa::Type type, const Code& code, const DecodedInst& in) = nullptr;
   // Of the first instruction, for both; null: it is none such.
-  Handler (*copy)(const DecodedInst& load, const DecodedInst& store) = nullptr;
+  Handler (*copy)(const Code& code, const DecodedInst& load, const DecodedInst& store) = nullptr;
 };
 
 } // namespace
@@ -42,14 +42,14 @@ const VectorHandlers& at_level() {
 
 } // namespace
 
-Handler vector_load(isa::Type type, const DecodedInst& in) {
+Handler vector_load(isa::Type type, const Code& code, const DecodedInst& in) {
   const VectorHandlers& handlers = at_level();
-  return handlers.load ? handlers.load(type, in) : nullptr;
+  return handlers.load ? handlers.load(type, code, in) : nullptr;
 }
 
-Handler vector_store(isa::Type type, const DecodedInst& in) {
+Handler vector_store(isa::Type type, const Code& code, const DecodedInst& in) {
   const VectorHandlers& handlers = at_level();
-  return handlers.store ? handlers.store(type, in) : nullptr;
+  return handlers.store ? handlers.store(type, code, in) : nullptr;
 }
 
 void make_copies(Code& code, const lowered::Function& lowered) {
@@ -58,7 +58,7 @@ void make_copies(Code& code, const lowered::Function& lowered) {
     DecodedInst& load = code.insts[pc];
     if (!lowered.insts[pc].notes.has(lowered::Note::copy) || load.plan)
       continue;
-    const Handler copy = handlers.copy(load, code.insts[pc + 1]);
+    const Handler copy = handlers.copy(code, load, code.insts[pc + 1]);
     if (!copy)
       continue;
     auto by_itself = std::make_shared<LoadOfCopy>();

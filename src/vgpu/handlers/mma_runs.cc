@@ -316,10 +316,11 @@ private:
     const auto is_place_of = [&](int source, int i) { // D's i-th may be C's i-th
       return source - plan.first_c() - in.dst_count == i;
     };
+    const std::span<const Slot> ops = code_.ops_of(in);
     for (int i = 0; i < in.dst_count; ++i) // each block is a register of its own
       for (int j = 0; j < in.op_count; ++j)
-        if (in.ops[i].reg == ptx::kNone ||
-            (i != j && !is_place_of(j, i) && in.ops[j].base == 0 && in.ops[i].offset == in.ops[j].offset))
+        if (ops[i].reg() == ptx::kNone ||
+            (i != j && !is_place_of(j, i) && ops[j].base == 0 && ops[i].offset == ops[j].offset))
           return false;
     return true;
   }
@@ -331,11 +332,14 @@ private:
       return true;
     if (code_.opcode_of(in) == isa::Opcode::call)
       return false;
-    return std::all_of(in.ops, in.ops + in.op_count, [&](const Slot& slot) {
-      const bool is_written = &slot < in.ops + in.dst_count;
-      return slot.reg == ptx::kNone ||
-             (written_[slot.reg] != number_ && (!is_written || read_[slot.reg] != number_));
-    });
+    const auto is_free = [&](const Slot& slot) {
+      return slot.reg() == ptx::kNone || written_[slot.reg()] != number_;
+    };
+    const auto is_unread = [&](const Slot& slot) {
+      return slot.reg() == ptx::kNone || read_[slot.reg()] != number_;
+    };
+    return std::ranges::all_of(code_.ops_of(in), is_free) &&
+           std::ranges::all_of(code_.dsts_of(in), is_unread);
   }
 
   void take(DecodedInst& in) {
@@ -368,12 +372,12 @@ private:
   // The output's D so far is never written if the instruction has another one: nobody else may read it. The
   // other one may be the chain's C.
   bool may_go_on_to(const Output& output, const DecodedInst& in) const {
-    if (same_registers(output.d, in.ops, in.dst_count))
+    if (same_registers(output.d, d_of(in), in.dst_count))
       return true;
-    const bool is_c = same_registers(output.c, in.ops, in.dst_count);
+    const bool is_c = same_registers(output.c, d_of(in), in.dst_count);
     for (int i = 0; i < in.dst_count; ++i) {
-      const uint32_t reg = in.ops[i].reg;
-      if (reads_[output.d[i].reg] != 1 || written_[reg] == number_ ||
+      const uint32_t reg = d_of(in)[i].reg();
+      if (reads_[output.d[i].reg()] != 1 || written_[reg] == number_ ||
           (is_c ? read_again_[reg] : read_[reg]) == number_)
         return false;
     }
@@ -386,7 +390,7 @@ private:
     const bool continues = continued(in) != nullptr;
     const int end_of_ab = in.dst_count + plan_of(in).first_c();
     for (int i = 0; i < in.op_count; ++i) {
-      const uint32_t reg = in.ops[i].reg;
+      const uint32_t reg = code_.ops_of(in)[i].reg();
       const bool is_accumulator = i < in.dst_count || i >= end_of_ab;
       if (reg != ptx::kNone && !(continues && is_accumulator) &&
           (written_[reg] == number_ || (i < in.dst_count && read_[reg] == number_)))
@@ -429,12 +433,12 @@ private:
     Output* output = continued(in);
     if (!output)
       output = &begin(in);
-    output->d = in.ops;
+    output->d = d_of(in);
     output->a.push_back(a_of(in));
     output->b.push_back(b_of(in));
     output->members.push_back(&in);
     for (int i = 0; i < in.op_count; ++i) {
-      const uint32_t reg = in.ops[i].reg;
+      const uint32_t reg = code_.ops_of(in)[i].reg();
       if (reg == ptx::kNone)
         continue;
       if (i >= in.dst_count && read_[reg] == number_)
@@ -488,13 +492,13 @@ private:
       for (const auto* operand : {&product.a, &product.b}) {
         const size_t others = operand == &product.a ? product.b.size() : product.a.size();
         for (const Slot& slot : *operand)
-          read.insert(read.end(), others / static_cast<size_t>(product.steps), slot.reg);
+          read.insert(read.end(), others / static_cast<size_t>(product.steps), slot.reg());
       }
     run.left = leave_loads(code_, block_begin_, run.end, read, reads_);
     const auto find_all = [&](const std::vector<Slot>& slots, std::vector<LeftLoad>& out) {
       for (const Slot& slot : slots)
         out.push_back(*std::find_if(run.left.begin(), run.left.end(),
-                                    [&](const LeftLoad& load) { return load.reg == slot.reg; }));
+                                    [&](const LeftLoad& load) { return load.reg == slot.reg(); }));
     };
     for (Product& product : run.products)
       if (!run.left.empty()) {
@@ -602,9 +606,10 @@ private:
     return index;
   }
 
-  static Registers a_of(const DecodedInst& in) { return in.ops + in.dst_count; }
-  Registers b_of(const DecodedInst& in) const { return in.ops + in.dst_count + plan_of(in).first_b(); }
-  Registers c_of(const DecodedInst& in) const { return in.ops + in.dst_count + plan_of(in).first_c(); }
+  Registers d_of(const DecodedInst& in) const { return code_.dsts_of(in).data(); }
+  Registers a_of(const DecodedInst& in) const { return code_.srcs_of(in).data(); }
+  Registers b_of(const DecodedInst& in) const { return a_of(in) + plan_of(in).first_b(); }
+  Registers c_of(const DecodedInst& in) const { return a_of(in) + plan_of(in).first_c(); }
 
   Code& code_;
   uint32_t block_begin_ = 0;

@@ -86,7 +86,7 @@ void visit_blocks(int count, int in_turn, Visit visit) {
 }
 
 // A, to rows.
-void gather_a_registers(const Slot* slots, std::byte* const* bases, std::byte* tile) {
+void gather_a_registers(std::span<const Slot> slots, std::byte* const* bases, std::byte* tile) {
   std::byte* blocks[kARegisters];
   visit_blocks(kARegisters, 1,
                [&](int i, int place) { blocks[place] = bases[slots[i].base] + slots[i].offset; });
@@ -196,8 +196,8 @@ bool check_matrix(Exec& x, const DecodedInst& in, const WgmmaMatrix& matrix, int
 
 // Reports the first accumulator that some lane has not written.
 void check_accumulators(Exec& x, const DecodedInst& in) {
-  for (int i = 0; i < in.dst_count; ++i) {
-    const uint32_t reg = in.ops[i].reg;
+  for (const Slot& slot : x.code->dsts_of(in)) {
+    const uint32_t reg = slot.reg();
     if (reg == ptx::kNone || !x.code->tracked[reg])
       continue;
     if (const LaneMask missing = ~x.frame->written[reg]; missing != 0) {
@@ -478,8 +478,8 @@ bool select_ordering(Decoder& decoder, const Instruction& instruction, DecodedIn
 
 std::span<const Slot> registers_of_a(const WgmmaOperation& operation) {
   const DecodedInst& in = decoded(operation);
-  return {in.ops + in.dst_count,
-          operation.code->plan<WgmmaPlan>(in).a_in_registers ? kARegisters : size_t{0}};
+  return operation.code->srcs_of(in).first(operation.code->plan<WgmmaPlan>(in).a_in_registers ? kARegisters
+                                                                                              : size_t{0});
 }
 
 void take_a(const Exec& x, WgmmaOperation& operation, uint32_t warp, std::byte* registers) {
@@ -487,7 +487,7 @@ void take_a(const Exec& x, WgmmaOperation& operation, uint32_t warp, std::byte* 
   std::byte* const bases[2] = {registers, x.bases[1]};
   constexpr size_t kBytes = kWarpRows * kRowBytes;
   operation.a.resize(kWarpsInGroup * kBytes);
-  gather_a_registers(in.ops + in.dst_count, bases, &operation.a[warp * kBytes]);
+  gather_a_registers(operation.code->srcs_of(in), bases, &operation.a[warp * kBytes]);
   negate(&operation.a[warp * kBytes], kBytes, operation.code->plan<WgmmaPlan>(in).a.negate);
 }
 

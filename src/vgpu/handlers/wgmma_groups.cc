@@ -37,50 +37,55 @@ bool is_alive(const Exec& x, const WgmmaView& view) {
                      [&](const CallFrame& call) { return is_of(view, *call.frame); });
 }
 
-// Calls f(the warp's part of an operation, its instruction) for what the warp has in flight.
+std::span<const Slot> accumulators_of(const WgmmaOperation& operation) {
+  return operation.code->dsts_of(decoded(operation));
+}
+
+// Calls f(the warp's part of an operation, its accumulators) for what the warp has in flight.
 template <class F>
 void for_operations_in_flight(Exec& x, F&& f) {
   Warpgroup& group = warpgroup_of(x);
   const WgmmaState& state = x.warp->wgmma;
   for (uint64_t number = state.complete; number < state.issued; ++number) {
     WgmmaOperation& operation = group.operation(number);
-    f(operation.parts[place_in_group(x)], decoded(operation));
+    f(operation.parts[place_in_group(x)], accumulators_of(operation));
   }
 }
 
-void copy_accumulators(const DecodedInst& mma, const std::byte* from, std::byte* to) {
-  for (int i = 0; i < mma.dst_count; ++i)
-    std::memcpy(to + mma.ops[i].offset, from + mma.ops[i].offset, sizeof(uint32_t) * kWarpSize);
+void copy_accumulators(std::span<const Slot> accumulators, const std::byte* from, std::byte* to) {
+  for (const Slot& slot : accumulators)
+    std::memcpy(to + slot.offset, from + slot.offset, sizeof(uint32_t) * kWarpSize);
 }
 
 // The number after that of the last operation in flight, below `end`, that has the register of the running
 // function as an accumulator; 0: none has.
 uint64_t flight_end(Exec& x, const Slot& slot, uint64_t end) {
-  if (slot.base != 0 || slot.reg == ptx::kNone)
+  if (slot.base != 0 || slot.reg() == ptx::kNone)
     return 0;
   Warpgroup& group = warpgroup_of(x);
   for (uint64_t number = std::min(end, x.warp->wgmma.issued); number-- > x.warp->wgmma.complete;) {
     const WgmmaOperation& operation = group.operation(number);
     const auto& view = operation.parts[place_in_group(x)].view;
-    const DecodedInst& mma = decoded(operation);
-    if (view && is_of(*view, *x.frame) &&
-        std::any_of(mma.ops, mma.ops + mma.dst_count, [&](const Slot& d) { return d.offset == slot.offset; }))
+    if (view && is_of(*view, *x.frame) && std::ranges::any_of(accumulators_of(operation), [&](const Slot& d) {
+          return d.offset == slot.offset;
+        }))
       return number + 1;
   }
   return 0;
 }
 
 // The results of an operation that the warp has issued, but where another instruction has written since.
-void take_results(const WgmmaState& state, uint64_t number, const DecodedInst& mma, const WgmmaView& view) {
+void take_results(const WgmmaState& state, uint64_t number, std::span<const Slot> accumulators,
+                  const WgmmaView& view) {
   if (state.overwritten.empty())
-    return copy_accumulators(mma, view.registers.data(), view.frame->data);
-  for (int i = 0; i < mma.dst_count; ++i) {
+    return copy_accumulators(accumulators, view.registers.data(), view.frame->data);
+  for (const Slot& slot : accumulators) {
     LaneMask kept = 0;
     for (const WgmmaState::Overwritten& o : state.overwritten)
-      if (o.frame == view.frame && o.offset == mma.ops[i].offset && number < o.issued)
+      if (o.frame == view.frame && o.offset == slot.offset && number < o.issued)
         kept |= o.lanes;
-    const std::byte* from = view.registers.data() + mma.ops[i].offset;
-    std::byte* to = view.frame->data + mma.ops[i].offset;
+    const std::byte* from = view.registers.data() + slot.offset;
+    std::byte* to = view.frame->data + slot.offset;
     for_lanes(~kept, [&](int lane) {
       std::memcpy(to + static_cast<size_t>(lane) * sizeof(uint32_t),
                   from + static_cast<size_t>(lane) * sizeof(uint32_t), sizeof(uint32_t));
@@ -88,18 +93,17 @@ void take_results(const WgmmaState& state, uint64_t number, const DecodedInst& m
   }
 }
 
-bool has_register(const DecodedInst& mma, uint32_t offset) {
-  return std::any_of(mma.ops, mma.ops + mma.op_count, [&](const Slot& slot) {
-    return slot.base == 0 && slot.reg != ptx::kNone && slot.offset == offset;
+bool has_register(const Code& code, const DecodedInst& mma, uint32_t offset) {
+  return std::ranges::any_of(code.ops_of(mma), [&](const Slot& slot) {
+    return slot.base == 0 && slot.reg() != ptx::kNone && slot.offset == offset;
   });
 }
 
 // An instruction that is no wgmma is about to write registers.
 void note_moves(Exec& x, const DecodedInst& in) {
   WgmmaState& state = x.warp->wgmma;
-  for (int i = 0; i < in.dst_count; ++i) {
-    const Slot& slot = in.ops[i];
-    if (slot.base != 0 || slot.reg == ptx::kNone)
+  for (const Slot& slot : x.code->dsts_of(in)) {
+    if (slot.base != 0 || slot.reg() == ptx::kNone)
       continue;
     for (WgmmaState::Moved& moved : state.moved)
       if (moved.frame == x.frame && moved.offset == slot.offset)
@@ -107,7 +111,8 @@ void note_moves(Exec& x, const DecodedInst& in) {
     std::erase_if(state.moved, [](const WgmmaState::Moved& moved) { return moved.lanes == 0; });
     const bool is_had = std::any_of(
         state.since_fence.begin(), state.since_fence.end(), [&](const WgmmaState::Issued& issued) {
-          return issued.frame == x.frame && has_register(x.code->at(issued.instruction), slot.offset);
+          return issued.frame == x.frame &&
+                 has_register(*x.code, x.code->at(issued.instruction), slot.offset);
         });
     if (is_plain_move(*x.code, in) && !is_had && flight_end(x, slot, state.issued) == 0)
       state.moved.push_back({x.frame, x.frame->activation, slot.offset, x.active});
@@ -136,9 +141,9 @@ std::shared_ptr<WgmmaView> renewed_view(Exec& x, const Frame& frame) {
     return view;
   }
   std::vector<std::byte> now = registers_of(frame);
-  for_operations_in_flight(x, [&](const WgmmaOperation::Part& part, const DecodedInst& mma) {
+  for_operations_in_flight(x, [&](const WgmmaOperation::Part& part, std::span<const Slot> accumulators) {
     if (part.view == *found)
-      copy_accumulators(mma, part.view->registers.data(), now.data());
+      copy_accumulators(accumulators, part.view->registers.data(), now.data());
   });
   (*found)->registers = std::move(now);
   return *found;
@@ -266,7 +271,7 @@ bool complete_operations(Exec& x, const DecodedInst& in, uint64_t end) {
                -1, {"wait for an operation in the function that issues it"});
       return false;
     }
-    take_results(state, state.complete, decoded(operation), view);
+    take_results(state, state.complete, accumulators_of(operation), view);
   }
   if (state.complete == state.issued)
     state.overwritten.clear();
@@ -277,7 +282,7 @@ bool complete_operations(Exec& x, const DecodedInst& in, uint64_t end) {
 void take_moves(Exec& x, const DecodedInst& mma, WgmmaView& view) {
   WgmmaState& state = x.warp->wgmma;
   std::erase_if(state.moved, [&](const WgmmaState::Moved& moved) {
-    if (moved.frame != x.frame || !has_register(mma, moved.offset))
+    if (moved.frame != x.frame || !has_register(*x.code, mma, moved.offset))
       return false;
     if (moved.activation == x.frame->activation)
       for_lanes(moved.lanes, [&](int lane) {
@@ -297,13 +302,13 @@ bool wait_for_registers(Exec& x, const DecodedInst& in) {
   if (state.complete == state.issued)
     return true;
   uint64_t end = 0;
-  for (int i = in.dst_count; i < in.op_count; ++i)
-    end = std::max(end, flight_end(x, in.ops[i], state.issued));
+  for (const Slot& slot : x.code->srcs_of(in))
+    end = std::max(end, flight_end(x, slot, state.issued));
   if (end != 0 && !complete_operations(x, in, end))
     return false;
-  for (int i = 0; i < in.dst_count; ++i)
-    if (flight_end(x, in.ops[i], state.issued) != 0)
-      state.overwritten.push_back({x.frame, in.ops[i].offset, x.active, state.issued});
+  for (const Slot& slot : x.code->dsts_of(in))
+    if (flight_end(x, slot, state.issued) != 0)
+      state.overwritten.push_back({x.frame, slot.offset, x.active, state.issued});
   return true;
 }
 

@@ -106,7 +106,7 @@ public:
       place(selection.dst[i], i == 0 ? options.dst_bytes : 0);
     for (int i = 0; i < selection.src_count; ++i)
       place(selection.src[i], i < int(options.src_bytes.size()) ? options.src_bytes[i] : 0);
-    in_.set_operands(slots_, static_cast<size_t>(dsts));
+    set_operands(static_cast<size_t>(dsts));
   }
   // Source 0 in the register of destination 0, if they are of one size.
   bool share() {
@@ -114,7 +114,7 @@ public:
     if (source.bytes != slots_[0].bytes || selection_.src_count == 0)
       return false;
     source = slots_[0];
-    in_.set_operands(slots_, in_.dst_count);
+    set_operands(in_.dst_count);
     return true;
   }
 
@@ -151,11 +151,15 @@ public:
     x.bases[0] = frame_;
     x.bases[1] = frame_;
     x.frame = frame;
+    x.code = &code_;
     EXPECT_EQ(in_.handler(x, in_), Step::next);
     return x.approximate;
   }
 
 private:
+  void set_operands(size_t dsts) {
+    code_.set_operands(in_, std::span(slots_).first(dsts), std::span(slots_).subspan(dsts));
+  }
   std::byte* at(const Slot& slot) { return frame_ + slot.offset; }
   void place(Type type, int bytes) {
     Slot slot;
@@ -169,6 +173,7 @@ private:
   }
 
   const Selection selection_;
+  Code code_;
   DecodedInst in_;
   std::vector<Slot> slots_;
   alignas(64) std::byte frame_[4096] = {};

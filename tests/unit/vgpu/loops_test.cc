@@ -12,9 +12,10 @@ Code code_of(uint32_t size) {
   code.frame_bytes = code.param_area_offset = size * 128;
   code.loop_state = {{0, static_cast<uint32_t>(code.frame_bytes)}};
   for (uint32_t pc = 0; pc < size; ++pc) {
-    const auto& slots =
-        code.slots.emplace_back(1, Slot{.offset = pc * 128, .reg = pc, .base = 0, .bytes = 4});
-    code.insts.emplace_back().set_operands(slots, 1);
+    Slot slot;
+    slot.offset = pc * 128;
+    slot.bytes = 4;
+    code.set_operands(code.insts.emplace_back(), std::span(&slot, 1), {});
   }
   return code;
 }
@@ -55,8 +56,9 @@ TEST(Loops, ClocksAreNoStateAndParametersAlwaysAre) {
 
 TEST(Loops, PredicatesAreLookedAtInWholeWords) {
   Code code = code_of(4);
-  const auto& slots = code.slots.emplace_back(1, Slot{.offset = 12, .reg = 1, .base = 0, .bytes = 0});
-  code.insts[1].set_operands(slots, 1);
+  Slot predicate;
+  predicate.offset = 12;
+  code.set_operands(code.insts[1], std::span(&predicate, 1), {});
   code.loops = {{.begin = 1, .end = 2, .changes = {}}};
   find_changes(code);
   EXPECT_EQ(changes_at(code, 1), "8-16 ");

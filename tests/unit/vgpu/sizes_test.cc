@@ -166,5 +166,20 @@ TEST(Sizes, BuiltinsTakeWhatFitsThem) {
   }
 }
 
+// What millions of instructions are made of: a loop of multiply-adds, loads and stores, and what comes
+// before.
+TEST(Sizes, AnInstructionTakesAtMost96Bytes) {
+  std::string body = ".reg .pred %p; .reg .b32 %i; .reg .f32 %f<8>;\n mov.b32 %i, 0;\nLOOP:\n";
+  for (int i = 0; i < 64; ++i)
+    body += fmt::format(" ld.global.f32 %f{0}, [%out+{1}];\n fma.rn.f32 %f{0}, %f{0}, %f{2}, %f{2};\n"
+                        " st.global.f32 [%out+{1}], %f{0};\n",
+                        i % 8, 4 * i, (i + 1) % 8);
+  body += " add.u32 %i, %i, 1;\n setp.lt.u32 %p, %i, 100;\n @%p bra LOOP;";
+  const Kernel kernel(with(body));
+  const Code& code = kernel.code();
+  EXPECT_GT(code.insts.size(), 192u);
+  EXPECT_LE(code.bytes(), 96 * code.insts.size());
+}
+
 } // namespace
 } // namespace lemma::vgpu
