@@ -5,7 +5,7 @@
 #include "host_peak.h"
 #include "isa/catalogue.h"
 #include "isa/machine.h"
-#include "vgpu/matrix_model.h"
+#include "isa/matrix_model.h"
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ std::vector<DotForm> forms() {
   std::vector<DotForm> out;
   std::set<std::string> names; // rows that differ in spelling alone are one
   for (const MatrixRow& row : isa::matrix_rows()) {
-    const auto model = vgpu::matrix_model(row, {}, {}, machine_of(row));
+    const auto model = isa::matrix_model(row, {}, {}, machine_of(row));
     if (model && names.insert(name_of(row)).second)
       out.push_back({.name = name_of(row),
                      .model = model->dot,

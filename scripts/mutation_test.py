@@ -93,7 +93,7 @@ MUTANTS = (
     ),
     Mutant(
         "binding-of-layouts",
-        "src/vgpu/handlers/mma.cc",
+        "src/isa/catalogue.cc",
         "int to_skip = matrix == Matrix::b ? 1 : 0;",
         "int to_skip = 0 * static_cast<int>(matrix);",
         ("Mma.GivesTheBitsOfTheModel", "Mma.MultipliesWholeNumbersExactly"),

@@ -5,8 +5,8 @@
 #include "fidelity/recorded.h"
 #include "isa/effects.h"
 #include "isa/machine.h"
+#include "isa/matrix_model.h"
 #include "isa/target.h"
-#include "vgpu/matrix_model.h"
 
 #include <fmt/format.h>
 
@@ -91,7 +91,7 @@ void know_matrix(const ptx::Instruction& instruction, const isa::MatrixRow& row,
                  Known& known) {
   const HardwareCheck check = checked_on_hardware(row);
   known.evidence = check.gpu;
-  const auto model = vgpu::matrix_model(row, instruction.quals(), instruction.types(), machine);
+  const auto model = isa::matrix_model(row, instruction.quals(), instruction.types(), machine);
   if (!model || is_defined(model->dot)) // none: it moves data, or it will stop the launch
     return;
   if (check.any() && is_of(check, machine)) {

@@ -3,7 +3,7 @@
 #include "inspect/matrix_model.h"
 
 #include "isa/machine.h"
-#include "vgpu/matrix_model.h"
+#include "isa/matrix_model.h"
 
 #include <fmt/format.h>
 
@@ -51,7 +51,7 @@ std::optional<DotModel> model_of(const MatrixName& name, numeric::Arch arch) {
       [&](isa::Target known) { return isa::arithmetic_of(known.sm) == arch && is_in(name, known); });
   if (!there)
     return std::nullopt;
-  const auto model = vgpu::matrix_model(name.exact, name.quals, name.types, arch);
+  const auto model = isa::matrix_model(name.exact, name.quals, name.types, arch);
   return model ? std::optional(model->dot) : std::nullopt;
 }
 

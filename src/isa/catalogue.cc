@@ -168,6 +168,15 @@ Type type_of(const MatrixRow& row, Matrix matrix, std::span<const Type> types) {
   return types_of(row, matrix).first();
 }
 
+// The first and the second of the two that it says.
+layout::MajorOrder order_of(const Binding& binding, Matrix matrix) {
+  int to_skip = matrix == Matrix::b ? 1 : 0;
+  for (const Qual qual : binding.quals)
+    if ((qual == Qual::row || qual == Qual::col) && to_skip-- == 0)
+      return qual == Qual::row ? layout::MajorOrder::row : layout::MajorOrder::col;
+  return layout::MajorOrder::row;
+}
+
 Fragment fragment_of(const MatrixRow& row, Matrix matrix, Type type, layout::MajorOrder order) {
   const int bits = container_bits(row, matrix, type);
   layout::Shape shape = row.shape;

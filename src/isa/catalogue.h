@@ -26,6 +26,7 @@
 
 namespace lemma::isa {
 
+struct Binding;
 struct Form;
 
 // A few types that a qualifier may be, such as s8 | u8.
@@ -119,6 +120,9 @@ Type type_of(const MatrixRow& row, layout::Matrix matrix, std::span<const Type> 
 // A has the columns that are stored.
 layout::Fragment fragment_of(const MatrixRow& row, layout::Matrix matrix, Type type,
                              layout::MajorOrder order = layout::MajorOrder::row);
+
+// The order of a multiplicand as an instruction's `.alayout` or `.blayout` says; row where it says nothing.
+layout::MajorOrder order_of(const Binding& binding, layout::Matrix matrix);
 
 // ldmatrix, stmatrix, movmatrix: `num` matrices below one another, in the coordinates of memory, where each
 // row is one that a lane gives the address of. `trans`: as .trans loads or stores m8n8; the other shapes have

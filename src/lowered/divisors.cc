@@ -1,3 +1,4 @@
+// Which divisors are constants, values.h says.
 #include "lowered/divisors.h"
 
 #include "lowered/values.h"

@@ -454,8 +454,10 @@ private:
 
 } // namespace
 
-Function lower(const ptx::Module& module, const ptx::Function& text) {
-  return Lowering(module, text).run();
+Function lower(const ptx::Module& module, const ptx::Function& text, int sm) {
+  Function function = Lowering(module, text).run();
+  function.sm = sm;
+  return function;
 }
 
 } // namespace lemma::lowered

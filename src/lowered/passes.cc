@@ -1,9 +1,11 @@
+// The table of passes.def with what runs each.
 #include "lowered/passes.h"
 
 #include "lowered/constants.h"
 #include "lowered/copies.h"
 #include "lowered/divisors.h"
 #include "lowered/loops.h"
+#include "lowered/matrix_runs.h"
 #include "lowered/unwritten.h"
 #include "lowered/wgmma.h"
 

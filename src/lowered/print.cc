@@ -1,4 +1,5 @@
-// See print.h.
+// Registers are spelled as in the text, those that no name means t0, t1, ... in the order in which they were
+// made.
 #include "lowered/print.h"
 
 #include "isa/form.h"
@@ -33,6 +34,8 @@ public:
       for (uint32_t i = function_.blocks[b].begin; i < function_.blocks[b].end; ++i)
         print_line(i);
     }
+    for (size_t run = 0; run < function_.matrix_runs.size(); ++run)
+      print_run(run, function_.matrix_runs[run]);
     return std::move(out_);
   }
 
@@ -52,6 +55,12 @@ public:
     const bool is_other = in_cta && std::ranges::binary_search(of_cta->others, inst);
     put("{}{}", in_launch || in_cta ? "    " : "  ", is_other ? "each " : "");
     print(function_.insts[inst]);
+    for (size_t run = 0; run < function_.matrix_runs.size(); ++run) {
+      if (std::ranges::binary_search(function_.matrix_runs[run].insts, inst))
+        put(" !run{}", run);
+      if (function_.matrix_runs[run].settled_from == inst)
+        put(" !begins-run{}", run);
+    }
     put("\n");
     if ((in_launch && ends(*of_launch)) || (in_cta && ends(*of_cta)))
       put("  }}\n");
@@ -68,7 +77,23 @@ private:
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
   }
 
-  // "asked: %r1 %r2", where there are such.
+  // "run0: 16x16, 2 steps: %d0, %d1 = %a0 * %b0 + %c0, %c1"
+  void print_run(size_t number, const MatrixRun& run) {
+    for (const MatrixProduct& product : run.products) {
+      put("run{}: {}x{}, {} step{}: ", number, product.m, product.n, product.steps,
+          product.steps == 1 ? "" : "s");
+      list(product.d);
+      put(" = ");
+      list(product.a);
+      put(" * ");
+      list(product.b);
+      put(" + ");
+      list(product.c);
+      put("\n");
+    }
+  }
+
+  // "asked %r1 %r2", where there are such.
   void list_registers(std::string_view what, bool Register::* is) {
     bool any = false;
     for (uint32_t i = 0; i < function_.registers.size(); ++i)

@@ -1,6 +1,8 @@
+// What the program says of its own words, and of operands of the text.
 #include "lowered/program.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace lemma::lowered {
 
@@ -23,6 +25,12 @@ std::string_view to_string(Note note) {
   }
   return {};
 }
+
+// Notes has a bit for each.
+static_assert(std::size({
+#define NOTE(name, spelling) 0,
+#include "lowered/notes.def"
+              }) <= 16);
 
 isa::Effects effects_of(const Function& function, const Inst& inst) {
   const ptx::Instruction* instruction = function.instruction_of(inst);

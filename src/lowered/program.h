@@ -125,9 +125,29 @@ struct CtaConstants : Range {
   std::vector<uint32_t> others; // which each warp executes
 };
 
+// D = A B + C, larger than an instruction's. The operands are in the order in which their blocks are a
+// tile's: row eight after row eight, and in them along the row, of B, whose rows are columns, along K
+// (layout/register_blocks.h).
+struct MatrixProduct {
+  int m = 0, n = 0;
+  int steps = 1; // along K, of the instruction's depth each
+  std::vector<Operand> a, b, c, d;
+};
+
+// Instructions of one spelling and one block that may be multiplied together, when the last one comes.
+struct MatrixRun {
+  std::vector<uint32_t> insts; // in order
+  std::vector<MatrixProduct> products;
+  std::vector<uint32_t> left; // the loads of all that is multiplied, where each is noted `left`; else empty
+  // In a loop: where all that stands before the last instruction, from here on, is others of the run, `left`
+  // loads of the same lines in all lanes and constants of the launch; kNone: it is not so.
+  uint32_t settled_from = kNone;
+};
+
 struct Function {
   const ptx::Module* module = nullptr;
   const ptx::Function* text = nullptr;
+  int sm = 0;                            // the machine that it is for: 90
   std::vector<Register> registers;       // those of the text come first
   std::vector<uint32_t> first_component; // by register of the text; empty: there are no vectors
   std::vector<uint64_t> constants;
@@ -140,6 +160,7 @@ struct Function {
   std::vector<Range> loops;                   // what can come round, outermost ones, in order; loops.h
   std::vector<Range> constants_of_launch;     // of one block each; constants.h
   std::vector<CtaConstants> constants_of_cta; // likewise
+  std::vector<MatrixRun> matrix_runs;         // matrix_runs.h
   // By instruction of the text the first of what it has become, and then that of the body's end.
   std::vector<uint32_t> first_inst;
 

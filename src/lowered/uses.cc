@@ -1,3 +1,4 @@
+// One pass over the code.
 #include "lowered/uses.h"
 
 namespace lemma::lowered {

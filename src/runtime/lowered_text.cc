@@ -1,4 +1,5 @@
 // Kernel::lowered(): the lowered program as text.
+#include "isa/target.h"
 #include "lemma/device.h"
 #include "lowered/lower.h"
 #include "lowered/passes.h"
@@ -40,9 +41,10 @@ Result<std::string, Error> Kernel::lowered(std::string_view pass) const {
     return Unexpected<Error>{passes.error()};
   return runtime::guarded([&]() -> Result<std::string, Error> {
     const ptx::Module& module = *module_->ptx;
+    const std::optional<isa::Target> target = isa::parse_target(module_->arithmetic);
     std::string text;
     const auto add = [&](const ptx::Function& function) {
-      lowered::Function program = lowered::lower(module, function);
+      lowered::Function program = lowered::lower(module, function, target ? target->sm : 0);
       for (const lowered::Pass& each : *passes)
         each.run(program);
       text += lowered::print(program);

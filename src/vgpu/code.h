@@ -125,20 +125,21 @@ struct Code {
   std::vector<DecodedInst> insts;
   std::vector<Slot> slots; // of all instructions: ops_of()
   Plans plans;
-  uint64_t frame_bytes = 0;               // what a Slot can say at most: decode_function() sees to it
-  uint32_t param_area_offset = 0;         // in the frame: [lane][param_bytes]
-  uint32_t param_bytes = 0;               // of one lane: own parameters and returns, then .param variables
-  uint32_t passed_bytes = 0;              // of those, the parameters, which the caller fills
-  uint32_t local_bytes = 0;               // .local variables of one lane
-  uint32_t local_align = 16;              // what they are aligned to
-  uint32_t wanted_registers = 0;          // of a thread, at most, by its setmaxnreg.inc; 0: it has none
-  bool has_wgmma = false;                 // wgmma.mma_async is among its instructions
-  uint32_t wgmma_registers = 0;           // that it has as accumulators or as A (wgmma_registers.h) ...
-  std::vector<uint32_t> wgmma_numbers;    // ... their numbers, by kWgmmaUnit bytes of the frame; else kNone
-  uint32_t shared_bytes = 0;              // entry: static shared memory of everything reachable
-  uint64_t kernel_param_bytes = 0;        // entry: of its parameters, which lie in the launch
-  std::vector<uint32_t> param_offsets;    // there, else in the lane's param area; by ptx::Function::params
-  std::vector<uint32_t> return_offsets;   // ptx::Function::returns
+  uint32_t unsupported = 0;             // so many of them are not modelled, and say so when they are reached
+  uint64_t frame_bytes = 0;             // what a Slot can say at most: decode_function() sees to it
+  uint32_t param_area_offset = 0;       // in the frame: [lane][param_bytes]
+  uint32_t param_bytes = 0;             // of one lane: own parameters and returns, then .param variables
+  uint32_t passed_bytes = 0;            // of those, the parameters, which the caller fills
+  uint32_t local_bytes = 0;             // .local variables of one lane
+  uint32_t local_align = 16;            // what they are aligned to
+  uint32_t wanted_registers = 0;        // of a thread, at most, by its setmaxnreg.inc; 0: it has none
+  bool has_wgmma = false;               // wgmma.mma_async is among its instructions
+  uint32_t wgmma_registers = 0;         // that it has as accumulators or as A (wgmma_registers.h) ...
+  std::vector<uint32_t> wgmma_numbers;  // ... their numbers, by kWgmmaUnit bytes of the frame; else kNone
+  uint32_t shared_bytes = 0;            // entry: static shared memory of everything reachable
+  uint64_t kernel_param_bytes = 0;      // entry: of its parameters, which lie in the launch
+  std::vector<uint32_t> param_offsets;  // there, else in the lane's param area; by ptx::Function::params
+  std::vector<uint32_t> return_offsets; // ptx::Function::returns
   std::vector<uint32_t> variable_offsets; // ptx::Function::variables (.local, .param, .shared by space)
   std::vector<uint32_t> inst_to_pc; // ptx instruction index -> pc; one past the last: the end of the body
   std::vector<Slot> registers;      // by ptx register; of a vector register, its first component
@@ -193,6 +194,11 @@ struct Code {
 
   isa::Opcode opcode_of(const DecodedInst& in) const {
     return in.source == ptx::kNone ? isa::Opcode::none : function->instructions[in.source].opcode;
+  }
+
+  // ld and ldu move registers from memory as they are.
+  bool is_load(const DecodedInst& in) const {
+    return opcode_of(in) == isa::Opcode::ld || opcode_of(in) == isa::Opcode::ldu;
   }
 
   isa::Opcode opcode_of(InstId id) const {

@@ -15,7 +15,6 @@
 #include "vgpu/handlers/mma_runs.h"
 #include "vgpu/loops.h"
 #include "vgpu/wgmma_registers.h"
-#include "vgpu/written.h"
 
 #include <fmt/format.h>
 
@@ -63,7 +62,8 @@ Step run_goto(Exec& x, const DecodedInst& in) {
 class FunctionDecoder {
 public:
   FunctionDecoder(Program& program, Code& code)
-      : lowered_(lower(code)), decoder_(program, code, lowered_), code_(code), function_(*code.function) {}
+      : lowered_(lower(program, code)), decoder_(program, code, lowered_), code_(code),
+        function_(*code.function) {}
 
   std::optional<Diagnostic> run() {
     place_registers();
@@ -88,9 +88,8 @@ public:
                         function_.range,
                         {{"supported", fmt::format("{} bytes a warp", kMaxFrameBytes)}}};
     place_loops(code_, lowered_, decoder_.registers_);
-    find_mma_runs(code_, lowered_.blocks);
+    make_matrix_runs(code_, lowered_);
     make_copies(code_, lowered_);
-    settle_mma_runs(code_, lowered_);
     make_constant_groups(code_, lowered_);
     find_runs();
     code_.insts.shrink_to_fit();
@@ -101,8 +100,8 @@ public:
   }
 
 private:
-  static lowered::Function lower(const Code& code) {
-    lowered::Function function = lowered::lower(*code.module, *code.function);
+  static lowered::Function lower(const Program& program, const Code& code) {
+    lowered::Function function = lowered::lower(*code.module, *code.function, program.arch().sm);
     lowered::run_passes(function);
     return function;
   }
@@ -290,8 +289,9 @@ private:
                : unsupported(inst);
   }
 
-  DecodedInst unsupported(const lowered::Inst& inst) const {
+  DecodedInst unsupported(const lowered::Inst& inst) {
     DecodedInst in = with_guard(inst);
+    ++code_.unsupported;
     in.handler = run_unsupported;
     return in;
   }
@@ -317,10 +317,6 @@ private:
   bool is_for_unsupported_ = false;     // what was decoded last computes an operand that is not modelled
   std::optional<Diagnostic> too_large_; // the first variable that does not fit
 };
-
-bool is_unsupported(const DecodedInst& in) {
-  return in.handler == run_unsupported;
-}
 
 std::optional<Diagnostic> decode_function(Program& program, Code& code) {
   return FunctionDecoder(program, code).run();

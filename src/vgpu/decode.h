@@ -14,7 +14,4 @@ namespace lemma::vgpu {
 // it is reached; a diagnostic means that the function's variables or registers are too large.
 std::optional<Diagnostic> decode_function(Program& program, Code& code);
 
-// Whether an instruction is one that says so.
-bool is_unsupported(const DecodedInst& in);
-
 } // namespace lemma::vgpu

@@ -8,7 +8,6 @@
 #include "vgpu/poison.h"
 #include "vgpu/program.h"
 #include "vgpu/schedule.h"
-#include "vgpu/written.h"
 
 #include <fmt/format.h>
 
@@ -444,7 +443,7 @@ void WarpRunner::mark_written(const DecodedInst& in) {
     if (slot.reg() == ptx::kNone)
       continue;
     exec_.frame->written[slot.reg()] |= exec_.active;
-    if (!exec_.frame->carried.empty() && !is_load(*exec_.code, in)) // that has looked after it itself
+    if (!exec_.frame->carried.empty() && !exec_.code->is_load(in)) // that has looked after it itself
       drop_carried(exec_, slot);
   }
 }

@@ -6,7 +6,6 @@
 
 #include "vgpu/launch.h"
 #include "vgpu/place.h"
-#include "vgpu/written.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +22,7 @@ constexpr size_t kMostFollowed = 256; // instructions
 // The registers that make the address; of instructions with several addresses all that are read.
 std::vector<uint32_t> address_registers(const Code& code, const DecodedInst& in) {
   const isa::Opcode opcode = code.opcode_of(in);
-  const bool has_one = is_load(code, in) || opcode == isa::Opcode::st || opcode == isa::Opcode::atom ||
+  const bool has_one = code.is_load(in) || opcode == isa::Opcode::st || opcode == isa::Opcode::atom ||
                        opcode == isa::Opcode::red;
   std::vector<uint32_t> registers;
   const std::span<const Slot> sources = code.srcs_of(in);
@@ -88,7 +87,7 @@ std::string unwritten_index(const Exec& x, const DecodedInst& in) {
         return fmt::format("index: may come from line {}, which reads {}, which was never written",
                            place_of(code, at).ptx_line, what);
     }
-    if (i > 0 && is_load(code, at))
+    if (i > 0 && code.is_load(at))
       continue;
     for (const uint32_t reg : address_registers(code, at)) {
       const size_t write = last_write(code, reg, static_cast<size_t>(&at - code.insts.data()));

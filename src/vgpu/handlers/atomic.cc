@@ -142,9 +142,10 @@ void reduce(std::byte* memory, const std::byte* operand, bool flush) {
 struct Update {
   Handler handler = nullptr;
   Reduce reduce = nullptr;
+  int vector = VectorOperations::kNone; // its place there
 };
 template <class Op>
-constexpr Update update_by{atomic<Op>, reduce<Op>};
+constexpr Update update_by{atomic<Op>, reduce<Op>, VectorOperations::index_of<Op>()};
 
 template <template <class> class Op>
 Update for_unsigned(Type type) {
@@ -245,13 +246,12 @@ struct AddKeepingSubnormals {
   }
 };
 
-Handler find_handler(const ptx::Instruction& instruction) {
+Update find_update(const ptx::Instruction& instruction) {
   if (instruction.has(Qual::noftz) && instruction.type() == Type::f32)
-    return atomic<AddKeepingSubnormals>;
+    return update_by<AddKeepingSubnormals>;
   return find_update(instruction.one_of({Qual::and_, Qual::or_, Qual::xor_, Qual::exch, Qual::cas, Qual::add,
                                          Qual::inc, Qual::dec, Qual::min, Qual::max}),
-                     instruction.type())
-      .handler;
+                     instruction.type());
 }
 
 } // namespace
@@ -260,7 +260,8 @@ bool select_atomic(Decoder& decoder, const ptx::Instruction& instruction, Decode
   const Type type = instruction.type();
   const bool returns = instruction.opcode == Opcode::atom;
   const size_t at = returns ? 1 : 0; // of the address
-  in.handler = find_handler(instruction);
+  const Update update = find_update(instruction);
+  in.handler = update.handler;
   if (!in.handler || instruction.operands.size() < at + 2)
     return false;
   const PlacedAddress address = decoder.address(at);
@@ -281,7 +282,7 @@ bool select_atomic(Decoder& decoder, const ptx::Instruction& instruction, Decode
   if (returns)
     decoder.add_dsts(dsts, 0, type);
   decoder.set_operands(in, dsts, srcs);
-  if (const Handler handler = vector_atomic(decoder.code(), in))
+  if (const Handler handler = vector_atomic(update.vector, decoder.code(), in))
     in.handler = handler;
   return true;
 }

@@ -245,6 +245,34 @@ E update(std::byte* p, const Operands<E>& operands, bool& changed) {
 template <class Op>
 Step atomic(Exec& x, const DecodedInst& in);
 
+template <class... Op>
+struct OperationList {
+  static constexpr int kCount = sizeof...(Op);
+  static constexpr int kNone = -1;
+  // The place of an operation in the list; kNone: it is not there.
+  template <class Wanted>
+  static constexpr int index_of() {
+    int index = 0;
+    bool found = false;
+    ((found |= std::is_same_v<Wanted, Op>, index += !found), ...);
+    return found ? index : kNone;
+  }
+  // Calls f.template operator()<Op>() for each.
+  template <class F>
+  static void for_each(F f) {
+    (f.template operator()<Op>(), ...);
+  }
+};
+
+// Those that whole warps do faster, where the host's level has vectors for it: atomic_vectors.inc.
+using VectorOperations = OperationList<
+    And<uint32_t>, And<uint64_t>, Or<uint32_t>, Or<uint64_t>, Xor<uint32_t>, Xor<uint64_t>,
+    Exchange<uint32_t>, Exchange<uint64_t>, CompareAndSwap<uint32_t>, CompareAndSwap<uint64_t>, Add<uint32_t>,
+    Add<uint64_t>, Add<int32_t>, Add<int64_t>, Min<uint32_t>, Min<uint64_t>, Min<int32_t>, Min<int64_t>,
+    Max<uint32_t>, Max<uint64_t>, Max<int32_t>, Max<int64_t>, Increment, Decrement,
+    Float<uint32_t, FloatFormat::f32, FloatOp::add>, Float<uint64_t, FloatFormat::f64, FloatOp::add>,
+    Float<uint32_t, FloatFormat::f16, FloatOp::add>, Float<uint32_t, FloatFormat::bf16, FloatOp::add>>;
+
 } // namespace lemma::vgpu::atomic_operations
 
 namespace lemma::vgpu {
@@ -254,8 +282,8 @@ class Decoder;
 // atom and red, and red.async of what nobody waits for.
 bool select_atomic(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in);
 
-// What does the instruction of a plain handler faster at the host's level; its operands, flags and width are
-// set. Null: the plain handler it is.
-Handler vector_atomic(const Code& code, const DecodedInst& in); // atomic_vectors.cc
+// What does the operation, by its place in VectorOperations, faster at the host's level; the instruction's
+// operands, flags and width are set. Null: the plain handler it is.
+Handler vector_atomic(int operation, const Code& code, const DecodedInst& in); // atomic_vectors.cc
 
 } // namespace lemma::vgpu

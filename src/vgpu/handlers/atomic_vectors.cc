@@ -5,20 +5,20 @@
 #include "vgpu/handlers/memory_handlers.h"
 #include "vgpu/observer.h"
 
+#include <array>
 #include <immintrin.h>
-#include <unordered_map>
 
 namespace lemma::vgpu {
 namespace {
 
 using isa::StateSpace;
 
-// What stands for a plain handler: by whether the space is shared, and whether the old value is returned.
+// Of an operation: by whether the space is shared, and whether the old value is returned.
 struct VectorAtomic {
   Handler by_space[2][2] = {};
   uint8_t element_bytes = 0;
 };
-using VectorAtomics = std::unordered_map<Handler, VectorAtomic>;
+using VectorAtomics = std::array<VectorAtomic, atomic_operations::VectorOperations::kCount>;
 
 } // namespace
 } // namespace lemma::vgpu
@@ -28,11 +28,12 @@ using VectorAtomics = std::unordered_map<Handler, VectorAtomic>;
 
 namespace lemma::vgpu {
 
-Handler vector_atomic(const Code& code, const DecodedInst& in) {
+Handler vector_atomic(int operation, const Code& code, const DecodedInst& in) {
   static const LeveledTables<VectorAtomics> tables(LEMMA_FILLS);
-  const VectorAtomics& handlers = tables.now();
-  const auto found = handlers.find(in.handler);
-  if (found == handlers.end() || in.width != found->second.element_bytes)
+  if (operation == atomic_operations::VectorOperations::kNone)
+    return nullptr;
+  const VectorAtomic& found = tables.now()[static_cast<size_t>(operation)];
+  if (in.width != found.element_bytes)
     return nullptr;
   const std::span<const Slot> operands = code.ops_of(in);
   for (size_t i = 0; i < operands.size(); ++i)
@@ -41,7 +42,7 @@ Handler vector_atomic(const Code& code, const DecodedInst& in) {
   const StateSpace space = space_of(in);
   const bool shared = space == StateSpace::shared;
   return shared || space == StateSpace::global || space == StateSpace::generic
-             ? found->second.by_space[shared][in.dst_count]
+             ? found.by_space[shared][in.dst_count]
              : nullptr;
 }
 

@@ -1,15 +1,12 @@
-// wmma.load of f64 whose elements never come to registers: where shared memory cannot change between a load
-// and the products, and nobody but these reads the fragment, they read its lines there. To write registers
-// and read them again takes a product of f64 longer than to multiply.
-//
-// A load that finds something unusual loads as always, and says so in the frame: the products then take all
-// from registers, where the other loads' elements are brought.
+// wmma.load of f64 whose elements never come to registers: the products read its lines in memory
+// (lowered/matrix_runs.h says of which loads that is so). A load that finds something unusual loads as
+// always, and says so in the frame: the products then take all from registers, where the other loads'
+// elements are brought.
 //
 // Tests: tests/unit/vgpu/left_loads_test.cc.
 #pragma once
 
 #include "vgpu/handlers/wmma_moves.h"
-#include "vgpu/written.h"
 
 #include <cstdint>
 #include <span>
@@ -19,16 +16,15 @@ namespace lemma::vgpu {
 
 // A fragment of one register.
 struct LeftLoad {
-  uint32_t reg = 0;
   uint32_t offset = 0; // of the register in the frame
   uint32_t left = 0;   // of LeftInMemory there
 };
 
-// Makes the loads of all these registers leave their elements in memory. `registers`: one for each operand of
-// each product of a run; `begin` and `end`: pcs, from the begin of its basic block to behind the last
-// product; `reads`: count_reads(). Empty: one of them has to load, and nothing was changed.
-std::vector<LeftLoad> leave_loads(Code& code, uint32_t begin, uint32_t end,
-                                  std::span<const uint32_t> registers, std::span<const uint32_t> reads);
+// Whether the loads of a run leave what they load in memory here: whether the host has a handler that does,
+// and each of them its quick way.
+bool may_leave_loads(const Code& code, std::span<const uint32_t> pcs);
+// Makes a load that may be left leave it.
+LeftLoad leave_load(Code& code, uint32_t pc);
 
 inline LeftInMemory left_by(const Exec& x, const LeftLoad& load) {
   LeftInMemory left;

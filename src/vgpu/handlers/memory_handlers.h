@@ -5,8 +5,8 @@
 // Tests: tests/unit/vgpu/memory_ops_test.cc, memory_vectors_test.cc, copies_test.cc.
 #pragma once
 
+#include "lowered/program.h"
 #include "vgpu/exec.h"
-#include "vgpu/written.h"
 
 #include <span>
 

@@ -9,10 +9,10 @@
 #include "isa/catalogue.h"
 #include "isa/form.h"
 #include "isa/machine.h"
+#include "isa/matrix_model.h"
 #include "numeric/convert.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/matrix_operands.h"
-#include "vgpu/matrix_model.h"
 
 #include <algorithm>
 #include <cstring>
@@ -137,15 +137,6 @@ Step multiply(Exec& x, const DecodedInst& in, const MmaPlan& plan) {
 
 namespace {
 
-// `.alayout` or `.blayout`: the first and the second of the two.
-MajorOrder written_order(const isa::Binding& binding, Matrix matrix) {
-  int to_skip = matrix == Matrix::b ? 1 : 0;
-  for (const Qual qual : binding.quals)
-    if ((qual == Qual::row || qual == Qual::col) && to_skip-- == 0)
-      return qual == Qual::row ? MajorOrder::row : MajorOrder::col;
-  return MajorOrder::row;
-}
-
 Container container_of(const MatrixRow& row, Matrix matrix, Type type) {
   if (isa::container_bits(row, matrix, type) != 8)
     return {};
@@ -154,72 +145,13 @@ Container container_of(const MatrixRow& row, Matrix matrix, Type type) {
   return {.shift = 0, .bits = type == Type::e3m2 || type == Type::e2m3 ? 6 : 8};
 }
 
-// The registers of D that are its blocks: where a register has one element, that is every second column of
-// eight. False where one is none.
-bool find_d_blocks(const layout::Fragment& d, std::array<uint8_t, 8>& registers) {
-  const int per_register = d.elems_per_register(), in_eight = 2 / std::min(per_register, 2);
-  const int in_row = d.cols / 8 * in_eight, count = d.registers();
-  if (per_register * d.element_bits != d.register_bits || d.rows % 8 != 0 || d.cols % 8 != 0 ||
-      count != d.rows / 8 * in_row || count > static_cast<int>(registers.size()))
-    return false;
-  for (int reg = 0; reg < count; ++reg) {
-    const layout::Coord first = d.at({0, reg, 0});
-    if (first.row % 8 != 0 || first.col % 8 >= in_eight)
-      return false;
-    for (int lane = 0; lane < kWarpSize; ++lane)
-      for (int elem = 0; elem < per_register; ++elem)
-        if (!(d.at({lane, reg, elem}) ==
-              layout::Coord{first.row + lane / 4, first.col + lane % 4 * 2 + elem}))
-          return false;
-    registers[static_cast<size_t>(first.row / 8 * in_row + first.col / 8 * in_eight + first.col % 8)] =
-        static_cast<uint8_t>(reg);
-  }
-  return true;
-}
-
-// The registers of A, or of B with columns as rows, that are its blocks; false where one is none.
-bool find_blocks(const layout::Fragment& fragment, bool by_columns, std::array<uint8_t, 8>& registers) {
-  const int per_register = fragment.elems_per_register(), count = fragment.distinct_registers();
-  const int rows = by_columns ? fragment.cols : fragment.rows,
-            depth = by_columns ? fragment.rows : fragment.cols;
-  if (per_register * fragment.element_bits != fragment.register_bits || rows % 8 != 0 ||
-      depth % (4 * per_register) != 0 || count != rows / 8 * (depth / (4 * per_register)) ||
-      count > static_cast<int>(registers.size()))
-    return false;
-  const auto at = [&](int lane, int reg, int elem) {
-    const layout::Coord place = fragment.at({lane, reg, elem});
-    return by_columns ? layout::Coord{place.col, place.row} : place;
-  };
-  for (int reg = 0; reg < count; ++reg) {
-    const layout::Coord first = at(0, reg, 0);
-    if (first.row % 8 != 0 || first.col % (4 * per_register) != 0)
-      return false;
-    for (int lane = 0; lane < kWarpSize; ++lane)
-      for (int elem = 0; elem < per_register; ++elem)
-        if (!(at(lane, reg, elem) ==
-              layout::Coord{first.row + lane / 4, first.col + lane % 4 * per_register + elem}))
-          return false;
-    const int in_row = depth / (4 * per_register);
-    registers[static_cast<size_t>(first.row / 8 * in_row + first.col / (4 * per_register))] =
-        static_cast<uint8_t>(reg);
-  }
-  return true;
-}
-
-std::optional<RegisterBlocks> register_blocks(const layout::Fragment& a, const layout::Fragment& b,
-                                              const layout::Fragment& d) {
-  RegisterBlocks blocks{.even_columns_first = d.elems_per_register() == 1};
-  if (!find_d_blocks(d, blocks.d) || !find_blocks(a, false, blocks.a) || !find_blocks(b, true, blocks.b))
-    return std::nullopt;
-  return blocks;
-}
-
 // What all instructions of a binding do; of sparse ones, those with this selector. Nothing: the machine has
 // no such arithmetic.
 std::optional<MmaPlan> mma_plan(const isa::Binding& binding, int machine, int selector) {
   const MatrixRow& row = *binding.form->matrix;
   const auto arithmetic = isa::arithmetic_of(machine);
-  const auto model = arithmetic ? matrix_model(row, binding.quals, binding.types, *arithmetic) : std::nullopt;
+  const auto model =
+      arithmetic ? isa::matrix_model(row, binding.quals, binding.types, *arithmetic) : std::nullopt;
   if (!model)
     return std::nullopt;
   MmaPlan plan;
@@ -230,7 +162,7 @@ std::optional<MmaPlan> mma_plan(const isa::Binding& binding, int machine, int se
   plan.flops = isa::flops_of(row);
   const auto type = [&](Matrix matrix) { return isa::type_of(row, matrix, binding.types); };
   const auto fragment = [&](Matrix matrix) {
-    return isa::fragment_of(row, matrix, type(matrix), written_order(binding, matrix));
+    return isa::fragment_of(row, matrix, type(matrix), isa::order_of(binding, matrix));
   };
   const auto lay_out = [&](Matrix matrix, MajorOrder order) {
     plan.register_types[static_cast<size_t>(matrix)] = isa::registers_of(row, matrix, type(matrix)).type;
@@ -251,7 +183,7 @@ std::optional<MmaPlan> mma_plan(const isa::Binding& binding, int machine, int se
     plan.scales = ScaleOperands(row.shape, isa::scales_of(row));
   if (!plan.sparse && !plan.scales.any() && plan.matrices == 1 && !plan.narrow_result && !plan.nibbles &&
       plan.container_a.bits == 8 && plan.container_b.bits == 8 && type(Matrix::c) == type(Matrix::d))
-    plan.blocks = register_blocks(fragment(Matrix::a), fragment(Matrix::b), fragment(Matrix::d));
+    plan.blocks = layout::register_blocks(fragment(Matrix::a), fragment(Matrix::b), fragment(Matrix::d));
   return plan;
 }
 

@@ -3,6 +3,7 @@
 // Tests: tests/unit/vgpu/matrix_test.cc, mma_runs_test.cc.
 #pragma once
 
+#include "layout/register_blocks.h"
 #include "layout/tile_map.h"
 #include "numeric/dot.h"
 #include "vgpu/handlers/matrix_scales.h"
@@ -17,13 +18,6 @@ namespace lemma::vgpu {
 struct Container {
   int shift = 0;
   int bits = 8;
-};
-
-// Which register of a fragment is which block (numeric::DotTile::blocks, a_blocks): row eight after row
-// eight, and in them along the row; of B, whose rows are columns, along K.
-struct RegisterBlocks {
-  std::array<uint8_t, 8> a{}, b{}, d{};
-  bool even_columns_first = false; // of D's, as numeric::DotTile has it
 };
 
 // What all instructions of one binding do.
@@ -41,7 +35,7 @@ struct MmaPlan {
   std::array<isa::Type, 4> register_types{}; // of each layout::Matrix
   // None: a register of D, of A or of B is no such block, or the operands need more than to be taken as they
   // are.
-  std::optional<RegisterBlocks> blocks;
+  std::optional<layout::RegisterBlocks> blocks;
 
   // The first source of each matrix.
   int first_b() const { return a.registers(); }

@@ -14,13 +14,13 @@
 #include "isa/catalogue.h"
 #include "isa/form.h"
 #include "isa/machine.h"
+#include "isa/matrix_model.h"
 #include "layout/smem_descriptor.h"
 #include "numeric/dot.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/matrix_sparse.h"
 #include "vgpu/handlers/wgmma_groups.h"
 #include "vgpu/handlers/wgmma_matrices.h"
-#include "vgpu/matrix_model.h"
 #include "vgpu/mix.h"
 #include "vgpu/observer.h"
 #include "vgpu/place.h"
@@ -418,9 +418,9 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
     plan.b.row_chunks = kWgmmaSparseRowChunks;
   }
   const auto machine = isa::arithmetic_of(decoder.program().arch().sm);
-  const auto model =
-      machine ? matrix_model(*instruction.form()->matrix, instruction.quals(), instruction.types(), *machine)
-              : std::nullopt;
+  const auto model = machine ? isa::matrix_model(*instruction.form()->matrix, instruction.quals(),
+                                                 instruction.types(), *machine)
+                             : std::nullopt;
   if (!model)
     return false;
   plan.model = model->dot;

@@ -137,7 +137,7 @@ TEST(Lower, an_instruction_has_its_first_one) {
       "two.ptx", ".version 8.6\n.target sm_90a\n.address_size 64\n.entry k() {\n.reg .b64 %rd<3>;\n"
                  "mov.b64 %rd0, {%ntid.x, %ntid.y};\n add.u64 %rd1, %rd0, 1;\n ret;\n}\n"));
   ASSERT_FALSE(has_errors(parsed.diagnostics)) << render(parsed.diagnostics, *parsed.module->source);
-  const Function function = lower(*parsed.module, parsed.module->functions[0]);
+  const Function function = lower(*parsed.module, parsed.module->functions[0], 90);
   EXPECT_EQ(function.first_inst, (std::vector<uint32_t>{0, 3, 4, 5}));
   EXPECT_EQ(function.insts[2].source, 0u);
 }

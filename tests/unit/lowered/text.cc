@@ -1,3 +1,4 @@
+// A kernel around the body, with registers of every kind. See text.h.
 #include "text.h"
 
 #include "lowered/lower.h"
@@ -13,7 +14,8 @@
 
 namespace lemma::lowered {
 
-std::string lowered(const std::string& body, const Around& around, std::string_view pass) {
+std::string lowered(const std::string& body, const Around& around, std::string_view pass,
+                    std::initializer_list<std::string_view> before) {
   const std::string text = ".version 8.6\n.target sm_90a\n.address_size 64\n" + around.before +
                            "\n.entry k(" + around.parameters +
                            ") {\n.reg .pred %p<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n"
@@ -24,11 +26,16 @@ std::string lowered(const std::string& body, const Around& around, std::string_v
   EXPECT_FALSE(has_errors(parsed.diagnostics)) << render(parsed.diagnostics, *parsed.module->source);
   const Diagnostics wrong = verify::verify(*parsed.module);
   EXPECT_FALSE(has_errors(wrong)) << render(wrong, *parsed.module->source);
-  Function function = lower(*parsed.module, parsed.module->functions.back());
-  const auto chosen = std::ranges::find(passes(), pass, &Pass::name);
-  EXPECT_TRUE(pass.empty() || chosen != passes().end()) << "no pass " << pass;
-  if (chosen != passes().end())
-    chosen->run(function);
+  Function function = lower(*parsed.module, parsed.module->functions.back(), 90);
+  std::vector<std::string_view> wanted(before);
+  if (!pass.empty())
+    wanted.push_back(pass);
+  for (const std::string_view name : wanted) {
+    const auto chosen = std::ranges::find(passes(), name, &Pass::name);
+    EXPECT_NE(chosen, passes().end()) << "no pass " << name;
+    if (chosen != passes().end())
+      chosen->run(function);
+  }
   const std::string printed = print(function);
   return printed.substr(printed.find('\n') + 1);
 }

@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-namespace lemma::vgpu {
+namespace lemma::isa {
 
 struct MatrixModel {
   numeric::DotModel dot;
@@ -20,7 +20,7 @@ struct MatrixModel {
 
 // `quals` and `types` as written. None: the machine has no such floating-point instruction, or the row
 // multiplies nothing. Integers are the same on every machine, which the row's targets name.
-std::optional<MatrixModel> matrix_model(const isa::MatrixRow& row, std::span<const isa::Qual> quals,
-                                        std::span<const isa::Type> types, numeric::Arch machine);
+std::optional<MatrixModel> matrix_model(const MatrixRow& row, std::span<const Qual> quals,
+                                        std::span<const Type> types, numeric::Arch machine);
 
-} // namespace lemma::vgpu
+} // namespace lemma::isa

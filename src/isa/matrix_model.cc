@@ -1,30 +1,27 @@
-// A row names a family (isa::Numeric) and types; here they become the call of src/numeric that has the
+// A row names a family (Numeric) and types; here they become the call of src/numeric that has the
 // numbers. Read from top to bottom it is a list of the special cases: single bits, integers, block scales, an
 // f16 result of an f32 sum, rows whose K goes in steps, f64 with a rounding.
-#include "vgpu/matrix_model.h"
+#include "isa/matrix_model.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace lemma::vgpu {
+namespace lemma::isa {
 namespace {
 
-using isa::MatrixRow;
-using isa::Qual;
-using isa::Type;
 using layout::Matrix;
 using numeric::FloatFormat;
 using numeric::IntegerFormat;
 using numeric::Rounding;
 
 std::optional<FloatFormat> float_format(Type type) {
-  return numeric::float_format_of(isa::to_string(type));
+  return numeric::float_format_of(to_string(type));
 }
 
 std::optional<IntegerFormat> integer_format(Type type) {
   for (const IntegerFormat format :
        {IntegerFormat::u4, IntegerFormat::s4, IntegerFormat::u8, IntegerFormat::s8})
-    if (numeric::to_string(format) == isa::to_string(type))
+    if (numeric::to_string(format) == to_string(type))
       return format;
   return std::nullopt;
 }
@@ -37,14 +34,14 @@ bool has(std::span<const Qual> quals, Qual qual) {
 
 std::optional<MatrixModel> matrix_model(const MatrixRow& row, std::span<const Qual> quals,
                                         std::span<const Type> types, numeric::Arch machine) {
-  const auto type = [&](Matrix matrix) { return isa::type_of(row, matrix, types); };
-  const bool wgmma = row.fragments == isa::FragmentRule::wgmma;
-  if (row.numeric == isa::Numeric::none)
+  const auto type = [&](Matrix matrix) { return type_of(row, matrix, types); };
+  const bool wgmma = row.fragments == FragmentRule::wgmma;
+  if (row.numeric == Numeric::none)
     return std::nullopt;
   if (row.op != Qual::none)
     return MatrixModel{numeric::dot_model_bits(row.op == Qual::xor_ ? numeric::DotScheme::xor_popc
                                                                     : numeric::DotScheme::and_popc)};
-  if (row.numeric == isa::Numeric::integer) {
+  if (row.numeric == Numeric::integer) {
     const auto a = integer_format(type(Matrix::a)), b = integer_format(type(Matrix::b));
     if (!a || !b)
       return std::nullopt;
@@ -60,7 +57,7 @@ std::optional<MatrixModel> matrix_model(const MatrixRow& row, std::span<const Qu
     if (!scale)
       return std::nullopt;
     auto scaled = numeric::dot_model_block_scale(machine, numeric::DotUnit::mma, *a, *b, *scale, products,
-                                                 products / isa::scales_of(row));
+                                                 products / scales_of(row));
     if (!scaled)
       return std::nullopt;
     if (row.sparse != Qual::none)
@@ -84,4 +81,4 @@ std::optional<MatrixModel> matrix_model(const MatrixRow& row, std::span<const Qu
   return MatrixModel{*model, narrow_result};
 }
 
-} // namespace lemma::vgpu
+} // namespace lemma::isa
