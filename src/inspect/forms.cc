@@ -50,7 +50,7 @@ bool fits(const isa::Form& form, const std::string& word) {
   return (isa::syntax_of(form) + " " + isa::where_of(form)).find(word) != std::string::npos;
 }
 
-// A row of nvgpu/support.inc, which tests/mlir/matrix/matrix.py writes.
+// A row of inspect/nvgpu_support.inc, which tests/mlir/matrix/matrix.py writes.
 struct Support {
   std::string_view op, types, shape, variant, instruction, targets;
   int forms = 0, lower = 0, run = 0, equal = 0, refused = 0,
@@ -60,7 +60,7 @@ struct Support {
 constexpr Support kSupport[] = {
 #define SUPPORT(op, types, shape, variant, instruction, targets, ...)                                        \
   {op, types, shape, variant, instruction, targets, __VA_ARGS__},
-#include "nvgpu/support.inc"
+#include "inspect/nvgpu_support.inc"
 #undef SUPPORT
 };
 

@@ -76,7 +76,7 @@ public:
       in.checks_updated = inst.notes.has(lowered::Note::updates_unwritten);
       in.marks_written = inst.notes.has(lowered::Note::marks_written);
     }
-    code_.inst_to_pc = lowered_.first_inst;
+    code_.inst_to_pc = std::move(lowered_.first_inst);
     const uint64_t param_area_offset = align_up(code_.frame_bytes, 64);
     code_.param_area_offset = static_cast<uint32_t>(param_area_offset);
     code_.frame_bytes = param_area_offset + uint64_t{code_.param_bytes} * kWarpSize;
@@ -310,7 +310,7 @@ private:
     return in;
   }
 
-  const lowered::Function lowered_;
+  lowered::Function lowered_;
   Decoder decoder_;
   Code& code_;
   const ptx::Function& function_;

@@ -419,7 +419,8 @@ MUTANTS = [
     ("upward-includes", "src/isa/form.cc", '#  include "check/checker.h"', 1),
     ("upward-includes", "src/isa/form.cc", '#include "lemma/report.h"', 0),
     ("upward-includes", "src/vgpu/exec.h", '#include "isa/form.h"', 0),
-    ("inner-includes", "src/driver/state.h", '#include "vgpu/exec.h"', 1),
+    ("inner-includes", "src/cublas/state.h", '#include "vgpu/exec.h"', 0),
+    ("inner-includes", "tools/lemma/run.cc", '#include "vgpu/exec.h"', 1),
     ("inner-includes", "tools/lemma/main.cc", '#include "isa/form.h"', 1),
     ("inner-includes", "src/driver/state.h", '#include "lemma/device.h"', 0),
 ]

@@ -10,7 +10,7 @@ too long - are refused with a message that names what is legal. What forms there
     matrix.py --lemma build/bin/lemma --lemma-opt ... --forms build/bin/nvgpu_matrix_forms [--ptxas ptxas] [GROUP...]
 
 checks the groups (all) and compares what it finds with the table in docs/nvgpu-support.md, which `--write` writes,
-together with src/nvgpu/support.inc, from which `lemma isa --nvgpu` prints it. Exit status 1: a form fails, or the
+together with src/inspect/nvgpu_support.inc, from which `lemma isa --nvgpu` prints it. Exit status 1: a form fails, or the
 committed table says something else.
 
 `--emit DIR` also leaves kernels, inputs and results in DIR, with a script that repeats them with any `lemma` binary:

@@ -1,4 +1,4 @@
-"""What the matrix found, as it is committed: src/nvgpu/support.inc, and docs/nvgpu-support.md made from that.
+"""What the matrix found, as it is committed: src/inspect/nvgpu_support.inc, and docs/nvgpu-support.md made from that.
 
 A record is what rows have in common that a reader would not tell apart, such as the products of every N: how many forms
 it is, and how many of them lower, pass ptxas, run, and equal the direct PTX.
@@ -8,7 +8,7 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-DATA = ROOT / "src/nvgpu/support.inc"
+DATA = ROOT / "src/inspect/nvgpu_support.inc"
 PAGE = ROOT / "docs/nvgpu-support.md"
 
 DATA_HEAD = """// What each form of the nvgpu dialect's operations can do, as tests/mlir/matrix/matrix.py --write found it. Generated: do
@@ -104,5 +104,5 @@ def differences(group, lines, asked_ptxas):
     if not found and old != new:
         found = ["the order of lines"]
     if not PAGE.exists() or PAGE.read_text() != page(committed):
-        found.append(f"{PAGE.name} is not what support.inc says")
+        found.append(f"{PAGE.name} is not what nvgpu_support.inc says")
     return found
