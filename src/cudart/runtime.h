@@ -3,7 +3,7 @@
 //
 // Nothing of it is ever destroyed: programs call from atexit handlers and destructors of their own.
 //
-// Tests: tests/cudart/start.cc, errors.cc, reset.cc.
+// Tests: tests/cudart/errors.cc, device.cc, threads.cc.
 #pragma once
 
 #include "cudart/types.h"

@@ -3,7 +3,7 @@
 // A fault's number is what an H200 gives for the same kernel where that was measured
 // (src/runtime/cuda_device.cc reads them the other way round), else the nearest in meaning.
 //
-// Tests: tests/driver/faults.cc, tests/driver/error_names.cc.
+// Tests: tests/driver/faults.cc, module_errors.cc.
 #pragma once
 
 #include "driver/types.h"

@@ -1,6 +1,6 @@
 // From what a program gives a launch function to an operation.
 //
-// Tests: tests/driver/launches.cc, launch_attributes.cc, launch_errors.cc.
+// Tests: tests/driver/launch_forms.cc, launch_shared.cc, launch_errors.cc.
 #pragma once
 
 #include "driver/operation.h"

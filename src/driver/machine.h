@@ -4,7 +4,7 @@
 // clocks, bus, caches, textures - are what documents give for an H200, whatever the machine is, and mean
 // nothing here.
 //
-// Tests: tests/driver/device_attributes.cc.
+// Tests: tests/driver/device.cc.
 #pragma once
 
 #include "driver/types.h"

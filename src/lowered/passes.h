@@ -1,7 +1,7 @@
 // The passes over a lowered function, in their order (passes.def). Each is a function that finds something
 // out and notes it in the program; its header says what, its file why that is so.
 //
-// Tests: tests/lowered.
+// Tests: tests/unit/lowered, a file a pass.
 #pragma once
 
 #include "lowered/program.h"

@@ -2,7 +2,7 @@
 // read, so that nobody need ask; for the others who executes the program keeps a mask of lanes and asks at
 // run time.
 //
-// Tests: tests/unit/lowered/unwritten_test.cc, tests/unit/vgpu/written_test.cc.
+// Tests: tests/unit/lowered/unwritten_test.cc, tests/unit/vgpu/unwritten_test.cc.
 #pragma once
 
 #include "lowered/program.h"

@@ -1,7 +1,7 @@
 // tma.create.descriptor on the host: a call of the runtime, which makes the map and puts it into device
 // memory.
 //
-// Tests: tests/mlir/lower/tma_host.mlir, tests/mlir/programs/tma_load_*.
+// Tests: tests/mlir/lower/tma.mlir, errors_host.mlir.
 #include "nvgpu/dialect.h"
 #include "nvgpu/lower.h"
 #include "nvgpu/tensor_map_type.h"

@@ -6,7 +6,7 @@
 // serialized").
 //
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions".
-// Tests: tests/mlir/lower/warpgroup.mlir, tests/mlir/warpgroup/.
+// Tests: tests/mlir/lower/warpgroup_registers.mlir, tests/mlir/matrix.
 #include "nvgpu/lower.h"
 #include "nvgpu/warpgroup_shape.h"
 

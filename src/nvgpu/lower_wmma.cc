@@ -8,7 +8,7 @@
 // order (layout/fragment.h).
 //
 // Not here: stores and products themselves, and loads but for one kind, which are MLIR's.
-// PTX ISA: wmma. Tests: tests/mlir/lower/wmma.mlir, wmma_invalid.mlir, tests/mlir/programs/wmma_*/.
+// PTX ISA: wmma. Tests: tests/mlir/lower/wmma.mlir, wmma_invalid.mlir, tests/mlir/matrix.
 #include "nvgpu/lower.h"
 
 #include "isa/catalogue.h"

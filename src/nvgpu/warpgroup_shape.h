@@ -14,7 +14,7 @@
 // without a swizzle means the two the other way round: warpgroup.mma, which knows the order, exchanges them.
 //
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions", "Matrix Descriptor Format".
-// Tests: tests/mlir/dialect/warpgroup*.mlir, tests/mlir/warpgroup/.
+// Tests: tests/mlir/dialect, tests/mlir/matrix.
 #pragma once
 
 #include "isa/catalogue.h"

@@ -9,7 +9,7 @@
 // for strong: nobody knows whether it was an atomic. And it is a note while a kernel that the host has not
 // waited for may talk to the host, by strong operations on memory that both see: that may be the order.
 //
-// Tests: tests/check/streams_test.cc, host_watch_test.cc.
+// Tests: tests/check/streams_test.cc, tests/unit/runtime/host_watch_test.cc.
 #pragma once
 
 #include "check/footprint.h"

@@ -23,7 +23,7 @@
 //
 // Callbacks (of launches, and the host functions of streams) must not wait: whoever asks for that is told.
 //
-// Tests: tests/unit/runtime/stream_test.cc, timeline_test.cc, threads_test.cc.
+// Tests: tests/unit/runtime/stream_test.cc, threads_test.cc.
 #pragma once
 
 #include "lemma/message.h"

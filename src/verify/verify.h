@@ -8,8 +8,7 @@
 //
 // Linear in the module's size. Never fails on a module that parsed without error.
 //
-// Tests: tests/verify/ (one bad file a rule with an accepted twin; mutations compared with ptxas),
-// tests/unit/verify/.
+// Tests: tests/verify (one bad file a rule with an accepted twin; mutations compared with ptxas).
 #pragma once
 
 #include "ptx/module.h"

@@ -12,7 +12,7 @@
 // Blocks lie in reverse post-order: of the diverged parts of a warp the one with the lowest pc runs first,
 // and parts that meet at a pc join (thread frontiers, Diamos et al., MICRO 2011).
 //
-// Tests: tests/unit/vgpu/decode_test.cc.
+// Tests: tests/unit/vgpu/core_test.cc, sizes_test.cc.
 #pragma once
 
 #include "lemma/report.h"

@@ -1,7 +1,7 @@
 // Decodes one function: lays out its frame and its blocks, lets each instruction's selector place its
 // operands, and finds which reads need a check that the register was written.
 //
-// Tests: tests/unit/vgpu/decode_test.cc.
+// Tests: tests/unit/vgpu/core_test.cc, operands_test.cc.
 #pragma once
 
 #include "vgpu/program.h"

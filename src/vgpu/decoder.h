@@ -2,7 +2,7 @@
 // handler and says which operands it reads and writes where; what no selector takes decodes to a handler that
 // reports `unsupported` when reached.
 //
-// Tests: tests/unit/vgpu/decode_test.cc.
+// Tests: tests/unit/vgpu/operands_test.cc.
 #pragma once
 
 #include "lowered/program.h"

@@ -1,6 +1,6 @@
 // Values of special registers (%tid, %ctaid, %laneid, %clock64, ...). PTX ISA, "Special Registers".
 //
-// Tests: tests/unit/vgpu/special_registers_test.cc.
+// Tests: tests/unit/vgpu/core_test.cc, cluster_test.cc.
 #pragma once
 
 #include "vgpu/exec.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a reader finds first, in the files that git knows: every C++ file opens with a comment, and one that says more than
-where to look; every folder with sources has a README.md; every README.md names only files that exist.
+where to look; every folder with sources has a README.md; every README.md names only files that exist, and so does what a source says of its tests.
 
 A name is a relative link, or a word in backquotes that ends like a file of ours. It is looked for beside the README,
 from the top, from src/ (as #include has it) and, without a folder, anywhere in the folder; * stands for any name. A word with
@@ -81,6 +81,19 @@ def exists(name, is_link, folder, known):
     return False
 
 
+def tests_in(text):
+    """What "Tests:" in a comment names: paths, of which those without a folder lie beside the one before."""
+    for said in re.findall(r"\bTests: ((?:.*\n?)(?:(?://|#) ?\S.*\n?)*)", text):
+        folder = ""
+        for word in re.findall(r"[\w./*-]+", said):
+            word = word.rstrip("./")
+            if word.startswith("tests/"):
+                folder = word.rpartition("/")[0] if "." in word.rpartition("/")[2] else word
+                yield word
+            elif folder and re.fullmatch(r"\w+_test\.(?:cc|py)", word):
+                yield folder + "/" + word
+
+
 def faults(files, read):
     """One line for each thing that is wrong; `read` gives a file's text."""
     known = set(files)
@@ -89,6 +102,10 @@ def faults(files, read):
     for file in files:
         if file.endswith(SOURCES) and (why := wrong_opening(read(file))):
             yield f"{file}: {why}"
+        if file.endswith((*SOURCES, ".inc", ".def")):
+            for name in tests_in(read(file)):
+                if not exists(name, True, "", known):
+                    yield f"{file}: says that {name} tests it, which there is not"
     for folder in sorted(folders_of_sources(files)):
         if folder + "/README.md" not in known:
             yield f"{folder}: no README.md"
@@ -102,7 +119,8 @@ def faults(files, read):
 def check_itself():
     """Each fault is found, and nothing else."""
     tree = {
-        "src/a/good.cc": "// How it is done.\n#include <a>\n",
+        "src/a/good.cc": "// How it is done. Tests: tests/c/x.txt, tests/c/*.txt,\n// tests/c.\n#include <a>\n",
+        "src/a/untested.cc": "// How it is done.\n//\n// Tests: tests/c/x.txt,\n// y_test.cc.\n#include <a>\n",
         "src/a/bare.cc": "#include <a>\n",
         "src/a/pointer.cc": "// See a/good.h.\n#include <a>\n",
         "src/a/README.md": "`good.cc`, `a/good.cc`, `*.cc`, [up](..), `NAME.cc`, `word`, [bad](gone), `gone.h`\n",
@@ -114,6 +132,7 @@ def check_itself():
     wanted = [
         "src/a/bare.cc: no opening comment",
         "src/a/pointer.cc: the opening comment only points elsewhere",
+        "src/a/untested.cc: says that tests/c/y_test.cc tests it, which there is not",
         "src/b: no README.md",
         "tests/c: no README.md",
         "src/a/README.md: names gone, which there is not",

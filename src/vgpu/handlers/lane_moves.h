@@ -2,7 +2,7 @@
 // unpacking, and where the host's vectors can permute 32 lanes, shfl and vote. The decoder asks for those of
 // the host's level.
 //
-// Tests: tests/unit/vgpu/move_test.cc, warp_ops_test.cc (at every level that the host has).
+// Tests: tests/unit/vgpu/operands_test.cc, warp_ops_test.cc (at every level that the host has).
 #pragma once
 
 #include "vgpu/exec.h"

@@ -5,7 +5,7 @@
 // are read and nothing that is written. Texels are accessed as any memory: bounds, what was never written,
 // who watches.
 //
-// PTX ISA: "Surface Instructions". Tests: tests/unit/vgpu/surface_test.cc; recorded hardware bits:
+// PTX ISA: "Surface Instructions". Tests: tests/unit/vgpu/texture_test.cc; recorded hardware bits:
 // tests/textures.
 #include "vgpu/handlers/reduction.h"
 #include "vgpu/handlers/texture_operands.h"

@@ -4,7 +4,7 @@
 // Handles are those of bindless objects, in a .b64 register; a .texref or .surfref by its name is not
 // modelled.
 //
-// Tests: tests/unit/vgpu/texture_test.cc, surface_test.cc.
+// Tests: tests/unit/vgpu/texture_test.cc.
 #pragma once
 
 #include "texture/filter.h"
