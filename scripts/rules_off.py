@@ -76,7 +76,7 @@ RULES = (
     Rule("strong writes that were read", "conflict.cc", "if (is_observed(visit, offset, earlier, earlier_lane, lane))\n    return;", ""),
     Rule("chains of atomics", "checker.cc", "if (!keeps_chain) //", "if (true) //"),
     Rule("a release, and what its thread writes after it", "checker.cc", "return is_of(earlier, writer);", "return &earlier == nullptr;"),
-    Rule("a red acquires nothing", "visit.cc", "x.code->opcode_of(*access.access.instruction) != Opcode::red;", "x.code->opcode_of(*access.access.instruction) != Opcode::none;"),
+    Rule("a red acquires nothing", "visit.cc", "instruction)).has(isa::effect::reduces);", "instruction)).has(isa::effect::pure);"),
     Rule(
         "scopes of what synchronizes",
         "checker.cc",

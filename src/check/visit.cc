@@ -2,7 +2,9 @@
 #include "check/checker.h"
 #include "check/places.h"
 #include "check/shard.h"
+#include "isa/catalogue.h"
 #include "isa/effects.h"
+#include "isa/form.h"
 #include "vgpu/exec.h"
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 
 namespace lemma::check {
 
-using isa::Opcode;
 using vgpu::AccessKind;
 
 namespace {
@@ -98,7 +99,7 @@ Record Checker::record_of(const ClusterState& cluster, const WarpState& warp, co
                           const vgpu::WarpAccess& access) {
   const vgpu::Access& what = access.access;
   const vgpu::DecodedInst& in = *what.instruction;
-  const Opcode opcode = x.code->opcode_of(in);
+  const isa::Effects effects = isa::effects_of(x.code->opcode_of(in));
   Record record{.code = x.code,
                 .cluster = cluster.id,
                 .instruction = x.code->id_of(in),
@@ -111,14 +112,15 @@ Record Checker::record_of(const ClusterState& cluster, const WarpState& warp, co
                 .proxy = what.proxy,
                 .writes = vgpu::writes(what.kind),
                 .atomic = what.kind == AccessKind::atomic};
-  const isa::Effects effects = isa::effects_of(opcode);
   if (effects.has(isa::effect::on_mbarrier)) {
     record.order = {vgpu::Semantics::relaxed, vgpu::MemoryScope::cluster}; // whatever they are to others
     record.mbarrier = true;
   }
-  record.initializes = effects.has(isa::effect::makes_mbarrier);
-  record.whole_warp = opcode == Opcode::wmma_load || opcode == Opcode::wmma_store;
-  record.nc = opcode == Opcode::ld && x.ptx_instruction(in).has(isa::Qual::nc);
+  record.initializes = effects.has_any(isa::effect::makes_mbarrier | isa::effect::ends_mbarrier);
+  const isa::MatrixRow* row =
+      effects.has(isa::effect::by_warp) ? x.ptx_instruction(in).form()->matrix : nullptr;
+  record.whole_warp = row && row->fragments == isa::FragmentRule::wmma;
+  record.nc = is_load(effects) && x.ptx_instruction(in).has(isa::Qual::nc);
   return record;
 }
 
@@ -130,8 +132,8 @@ void Checker::uses_mbarriers(ClusterState& cluster, WarpState& warp, const vgpu:
     (arriving.phase == mbarrier.phase ? mbarrier.arrived : mbarrier.observed)
         .advance(cluster.id, record.agent, arriving.lanes, record.epoch);
   }
-  const Opcode opcode = x.code->opcode_of(*access.access.instruction);
-  const bool tests = opcode == Opcode::mbarrier_test_wait || opcode == Opcode::mbarrier_try_wait;
+  const isa::Effects does = isa::effects_of(x.code->opcode_of(*access.access.instruction));
+  const bool tests = does.has(isa::effect::on_mbarrier) && does.acquires();
   if (record.initializes || tests)
     access.each([&](int lane, uint64_t offset) {
       const vgpu::SharedPlace at{access.access.cta, static_cast<uint32_t>(offset)};
@@ -208,8 +210,9 @@ void Checker::enter_access(const vgpu::Exec& x, const vgpu::WarpAccess& access, 
     places.emplace(access, told.lie);
   told.places = merges && places ? &*places : nullptr;
   visit_access(cluster, warp, x, access, told);
+  // tensormap.cp_fenceproxy
   if (const vgpu::DecodedInst& in = *what.instruction;
-      record.writes && x.code->opcode_of(in) == Opcode::tensormap_cp_fenceproxy)
+      record.writes && isa::effects_of(x.code->opcode_of(in)).has(isa::effect::fences))
     warp.knowledge.map_release(x.active, scope_of(x.ptx_instruction(in)));
   if (!is_strong)
     return;
@@ -366,7 +369,7 @@ void Checker::enter_updates(const vgpu::Allocation& allocation, Page& page, uint
 // Whether the access may get a value: a red is part of no acquire pattern.
 bool Checker::reads(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   return access.access.kind != AccessKind::write &&
-         x.code->opcode_of(*access.access.instruction) != Opcode::red;
+         !isa::effects_of(x.code->opcode_of(*access.access.instruction)).has(isa::effect::reduces);
 }
 
 // Whether the access, to shared memory, may wait in ClusterState::pending.

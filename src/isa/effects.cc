@@ -28,10 +28,10 @@ constexpr std::array<Effects, kOpcodeCount> kEffects = [] {
 #include "isa/opcodes.def"
 #undef OPCODE
 
-// What is pure does nothing else.
+// What is pure does nothing else, and nothing else makes what it gives of its sources alone.
 constexpr bool are_consistent() {
   for (const Effects& effects : kEffects) {
-    if (effects.has(pure) && effects != pure && effects != (pure | carry))
+    if (effects.has(pure) ? (effects | carry | makes) != (pure | carry | makes) : effects.has_any(makes))
       return false;
     if (effects.has(nothing) && effects != nothing)
       return false;

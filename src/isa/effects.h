@@ -27,6 +27,11 @@ public:
   constexpr bool is_stated() const { return facts_ != 0; }
   // The order of its memory operation, where no qualifier says otherwise.
   constexpr Semantics semantics() const { return static_cast<Semantics>(facts_ >> kSemantics & 15); }
+  // Of what synchronizes, that: an arrival only releases, and a wait acquires.
+  constexpr bool acquires() const {
+    return semantics() == Semantics::acquire || semantics() == Semantics::acq_rel ||
+           semantics() == Semantics::sc;
+  }
   constexpr MemoryScope scope() const { return static_cast<MemoryScope>(facts_ >> kScope & 15); }
 
   friend constexpr Effects operator|(Effects a, Effects b) { return Effects(a.facts_ | b.facts_); }
@@ -53,56 +58,93 @@ inline constexpr Effects pure = fact(1);
 inline constexpr Effects carry = fact(2);  // the carry is a source, whether .cc or not
 inline constexpr Effects varies = fact(3); // what it gives differs among threads, whatever it is given
 
+// What a pure one makes of its sources.
+inline constexpr Effects moves = fact(4);        // these bits, in one register or spread over several
+inline constexpr Effects converts = fact(5);     // the same number, or place, in another type or space
+inline constexpr Effects adds = fact(6);         // the sum or the difference of two
+inline constexpr Effects bitwise = fact(7);      // of each bit of two sources one bit
+inline constexpr Effects zero_decides = fact(8); // ... 0 where one of the two is, whatever the other is
+inline constexpr Effects one_decides = fact(9);  // ... 1 where one of the two is
+inline constexpr Effects shifts_left = fact(10); // the first, by as many bits as the second says
+inline constexpr Effects shifts_right = fact(11);
+inline constexpr Effects selects = fact(12);  // the first or the second, as the third, a predicate, says
+inline constexpr Effects compares = fact(13); // predicates: how two numbers compare, joined with another
+inline constexpr Effects makes = moves | converts | adds | bitwise | zero_decides | one_decides |
+                                 shifts_left | shifts_right | selects | compares; // any of these
+
 // Memory, in the spaces of its address operands; with `shared_operands` also what descriptors name in shared
 // memory, with `textures` also global memory that a texture object names. Of an asynchronous one: once it
 // completes.
-inline constexpr Effects reads = fact(4);
-inline constexpr Effects writes = fact(5);
+inline constexpr Effects reads = fact(14);
+inline constexpr Effects writes = fact(15);
 inline constexpr Effects updates = reads | writes;
-inline constexpr Effects shared_operands = fact(6) | reads;
-inline constexpr Effects textures = fact(7);
-inline constexpr Effects on_mbarrier = fact(8);    // its address is an mbarrier's, which it works on at once
-inline constexpr Effects makes_mbarrier = fact(9); // ... which begins or ends with it
-inline constexpr Effects faults = fact(10);        // may be undefined behaviour for what it is given
+// Each lane by itself, at once, at the address that it has. See is_load() and its kin.
+inline constexpr Effects accesses = fact(16);
+inline constexpr Effects reduces = fact(17); // combines with what is in memory, and gives nothing back
+inline constexpr Effects shared_operands = fact(18) | reads;
+inline constexpr Effects textures = fact(19);
+inline constexpr Effects samples = fact(20); // gives texels as a sampler says, filtered
+inline constexpr Effects tensor_memory = fact(21);
+inline constexpr Effects on_mbarrier = fact(22);    // its address is an mbarrier's, which it works on at once
+inline constexpr Effects makes_mbarrier = fact(23); // ... which begins with it
+inline constexpr Effects ends_mbarrier = fact(24);  // ... which ends with it
+inline constexpr Effects hints = fact(25);          // to the cache, about what its address names
+inline constexpr Effects faults = fact(26);         // may be undefined behaviour for what it is given
 
 // Who executes it together: it must not be made to depend on more conditions, or fewer.
-inline constexpr Effects masked = fact(11); // the lanes of a membermask, its last operand
-inline constexpr Effects by_warp = fact(12);
-inline constexpr Effects by_warpgroup = fact(13);
-inline constexpr Effects meets_cta = fact(14); // threads wait there for others of the CTA ...
-inline constexpr Effects meets_cluster = fact(15);
-inline constexpr Effects meets_grid = fact(16);
+inline constexpr Effects masked = fact(27);   // the lanes of a membermask, its last operand
+inline constexpr Effects shuffles = fact(28); // gives lanes what others have of its first source
+inline constexpr Effects collects = fact(29); // gives all of these lanes what follows from the sources of all
+inline constexpr Effects by_warp = fact(30);
+inline constexpr Effects aligned = fact(31); // as if it said .aligned
+inline constexpr Effects by_warpgroup = fact(32);
+inline constexpr Effects meets_cta = fact(33); // threads wait there for others of the CTA ...
+inline constexpr Effects meets_cluster = fact(34);
+inline constexpr Effects meets_grid = fact(35);
 
 // Where the thread goes on.
-inline constexpr Effects jumps = fact(17); // elsewhere, or nowhere
-inline constexpr Effects stops = fact(18); // nowhere, and no thread does
-inline constexpr Effects calls = fact(19); // behind it, after whatever the callee does
+inline constexpr Effects jumps = fact(36);          // elsewhere, or nowhere
+inline constexpr Effects leaves = fact(37) | jumps; // out of the function, or the kernel
+inline constexpr Effects stops = fact(38);          // nowhere, and no thread does
+inline constexpr Effects calls = fact(39);          // behind it, after whatever the callee does
 
 // When, and in what proxy.
-inline constexpr Effects asynchronous = fact(20); // it may complete when the thread has gone on
-inline constexpr Effects async_proxy = fact(21);
-inline constexpr Effects tensormap_proxy = fact(22);
-inline constexpr Effects cp_group =
-    fact(23); // of which group of operations it is one, or that it commits or waits for
-inline constexpr Effects bulk_group = fact(24);
-inline constexpr Effects wgmma_group = fact(25);
-inline constexpr Effects commits = fact(26);
-inline constexpr Effects waits = fact(27); // for asynchronous operations that the thread has issued
+inline constexpr Effects asynchronous = fact(40); // it may complete when the thread has gone on
+inline constexpr Effects async_proxy = fact(41);
+inline constexpr Effects tensormap_proxy = fact(42);
+inline constexpr Effects cp_group = fact(43); // the group that it is of, or commits, or waits for
+inline constexpr Effects bulk_group = fact(44);
+inline constexpr Effects wgmma_group = fact(45);
+inline constexpr Effects commits = fact(46);
+inline constexpr Effects waits = fact(47);  // for asynchronous operations that the thread has issued
+inline constexpr Effects tracks = fact(48); // has an mbarrier wait for them, once they are complete
 inline constexpr Effects bulk = asynchronous | async_proxy | bulk_group;
+inline constexpr Effects tcgen05 = tensor_memory | updates | shared_operands | asynchronous | async_proxy;
 inline constexpr Effects wgmma = by_warpgroup | asynchronous | async_proxy | wgmma_group;
 
 // Its destinations are sources too.
-inline constexpr Effects accumulates = fact(40);
+inline constexpr Effects accumulates = fact(51);
 
 // The order of memory.
-inline constexpr Effects fences = fact(28);
-inline constexpr Effects ordered = fact(29); // qualifiers may say its semantics and scope
+inline constexpr Effects fences = fact(49);
+inline constexpr Effects ordered = fact(50); // qualifiers may say its semantics and scope
 constexpr Effects order(Semantics semantics, MemoryScope scope) {
   return ordered | Effects(static_cast<uint64_t>(semantics) << Effects::kSemantics |
                            static_cast<uint64_t>(scope) << Effects::kScope);
 }
 
 } // namespace effect
+
+// Of what `accesses`: ld and ldu, st, and what does both in one, atom and red.
+constexpr bool is_load(Effects effects) {
+  return effects.has(effect::accesses) && !effects.has(effect::writes);
+}
+constexpr bool is_store(Effects effects) {
+  return effects.has(effect::accesses) && !effects.has(effect::reads);
+}
+constexpr bool is_atomic(Effects effects) {
+  return effects.has(effect::accesses | effect::updates);
+}
 
 // Of an opcode; of Opcode::none, which is what the decoder makes itself, nothing is stated.
 Effects effects_of(Opcode opcode);

@@ -46,12 +46,78 @@ TEST(Effects, WhatIsPureHasADestinationAndNoAddress) {
 TEST(Effects, WhatAccessesMemorySaysWhere) {
   size_t seen = 0;
   for_each_form([&](const Form& form, Effects effects, const std::string& text) {
-    if (!effects.has_any(updates | on_mbarrier | makes_mbarrier))
+    if (!effects.has_any(updates | on_mbarrier | makes_mbarrier | ends_mbarrier | hints))
       return;
     ++seen;
     EXPECT_TRUE(has_address(form) || effects.has_any(shared_operands | textures)) << text;
   });
   EXPECT_GE(seen, 400u);
+}
+
+// So many operands are written, and so many read as data; which of the latter are predicates.
+struct Operands {
+  size_t written = 0, sources = 0;
+  bool gives_predicate = false, ends_with_predicate = false;
+};
+
+Operands operands_of(const Form& form) {
+  Operands of;
+  for (const OperandSpec& operand : form.operands)
+    ++(operand.written ? of.written : of.sources);
+  if (of.written + of.sources != 0) {
+    of.gives_predicate = form.operands.front().written && form.operands.front().type == Type::pred;
+    of.ends_with_predicate = !form.operands.back().written && form.operands.back().type == Type::pred;
+  }
+  return of;
+}
+
+TEST(Effects, WhatAPureOneMakesFitsItsOperands) {
+  size_t seen = 0;
+  for_each_form([&](const Form& form, Effects effects, const std::string& text) {
+    const Operands of = operands_of(form);
+    if (effects.has_any(moves | converts)) {
+      EXPECT_GE(of.sources, 1u) << text;
+    } else if (effects.has_any(adds | bitwise | shifts_left | shifts_right)) {
+      EXPECT_EQ(of.sources, 2u) << text;
+    } else if (effects.has(selects)) {
+      EXPECT_TRUE(of.sources == 3 && of.ends_with_predicate) << text;
+    } else if (effects.has(compares)) {
+      EXPECT_TRUE(of.gives_predicate && of.sources >= 2 && (of.sources == 2) != of.ends_with_predicate)
+          << text;
+    } else {
+      return;
+    }
+    ++seen;
+    EXPECT_TRUE(effects.has(pure) && of.written == 1) << text;
+    EXPECT_TRUE(!effects.has_any(zero_decides | one_decides) || effects.has(bitwise)) << text;
+  });
+  EXPECT_GE(seen, 100u);
+}
+
+TEST(Effects, LoadsStoresAndAtomicsHaveTheirOperands) {
+  size_t seen = 0;
+  for_each_form([&](const Form& form, Effects effects, const std::string& text) {
+    if (effects.has(accesses)) {
+      ++seen;
+      const size_t address = form.operands.front().written;
+      EXPECT_EQ(form.operands.at(address).kind, OperandSpec::Kind::address) << text;
+      EXPECT_EQ(is_load(effects) + is_store(effects) + is_atomic(effects), 1) << text;
+      EXPECT_EQ(form.operands.front().written,
+                is_load(effects) || (is_atomic(effects) && !effects.has(reduces)))
+          << text;
+    }
+    if (effects.has(reduces)) {
+      EXPECT_TRUE(effects.has(updates) && !form.operands.front().written) << text;
+    }
+    if (effects.has_any(shuffles | collects)) {
+      EXPECT_TRUE(form.operands.front().written && effects.has_any(masked | by_warp)) << text;
+    }
+    if (effects.has(leaves)) {
+      EXPECT_TRUE(form.operands.empty()) << text;
+    }
+    EXPECT_EQ(effects.has(tensor_memory), to_string(form.opcode).starts_with("tcgen05.")) << text;
+  });
+  EXPECT_GE(seen, 70u);
 }
 
 TEST(Effects, WhatIsMaskedHasItsMembermaskLast) {
