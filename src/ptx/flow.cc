@@ -19,10 +19,10 @@ constexpr int kDeepestLoop = 64;
 
 // Explicit targets of a control instruction, as instruction indices.
 std::span<const uint32_t> targets_of(const Function& function, const Instruction& instruction) {
-  if (instruction.opcode == Opcode::bra)
+  if (is_branch(instruction))
     return {&function.labels[instruction.operands[0].symbol].target, 1};
-  if (instruction.opcode == Opcode::brx_idx)
-    return function.target_lists[instruction.operands[1].symbol].labels;
+  if (is_table_branch(instruction))
+    return function.target_lists[instruction.operands.back().symbol].labels;
   return {};
 }
 

@@ -19,6 +19,15 @@ namespace lemma::ptx {
 // bra, brx.idx, ret, exit, trap: the last of its block.
 bool ends_block(Opcode opcode);
 
+// bra, to one label; brx.idx, to one of a list.
+inline bool is_branch(const Instruction& instruction) {
+  return !instruction.operands.empty() && instruction.operands[0].kind == OperandKind::label;
+}
+inline bool is_table_branch(const Instruction& instruction) {
+  return ends_block(instruction.opcode) && !instruction.operands.empty() &&
+         instruction.operands.back().kind == OperandKind::targets;
+}
+
 struct BasicBlock {
   uint32_t begin = 0; // instruction indices, half open
   uint32_t end = 0;

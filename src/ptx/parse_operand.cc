@@ -1,6 +1,7 @@
 // Instructions: guards, opcodes, operands, and constant expressions.
 // PTX ISA: "Instruction Operands", "Instruction Statements", "Constant Expressions".
 // Tests: tests/unit/ptx/operand_test.cc.
+#include "isa/effects.h"
 #include "ptx/parser_impl.h"
 #include "ptx/shapes.h"
 
@@ -74,14 +75,14 @@ bool Parser::parse_instruction_into(Instruction& instruction) {
   assert(match);
   instruction.opcode = match->opcode;
   instruction.binding = &match->bindings.front();
-  opcode_ = match->opcode;
+  form_ = match->bindings.front().form;
   elements_ = 0;
   operands_.clear();
   const uint32_t number = here();
   bool good = true;
-  if (instruction.opcode == Opcode::call)
+  if (isa::effects_of(instruction.opcode).has(isa::effect::calls))
     good = parse_call_operands(instruction);
-  else if (instruction.opcode == Opcode::bra)
+  else if (!form_->operands.empty() && form_->operands[0].kind == isa::OperandSpec::Kind::label)
     good = parse_branch_target(instruction);
   else if (!at(TokenKind::semicolon) && !at(TokenKind::rbrace)) // ret }: only the semicolon is missing
     good = parse_operands(instruction);
@@ -185,10 +186,10 @@ void Parser::warn_about_order(const isa::Match& match, const isa::Binding& bindi
 
 // ld.global.b32 {%r1}, [%rd1]: Triton writes vectors of one element, which mean the element.
 void Parser::unwrap_single_elements(Instruction& instruction) {
+  const isa::Effects does = isa::effects_of(instruction.opcode);
   const bool moves_bits =
-      instruction.opcode == Opcode::mov && isa::kind_of(instruction.type()) == isa::TypeKind::untyped;
-  if (instruction.opcode != Opcode::ld && instruction.opcode != Opcode::ldu &&
-      instruction.opcode != Opcode::st && !moves_bits)
+      does.has(isa::effect::moves) && isa::kind_of(instruction.type()) == isa::TypeKind::untyped;
+  if (!is_load(does) && !is_store(does) && !moves_bits)
     return;
   for (const Qual vector : {Qual::v2, Qual::v4, Qual::v8})
     if (instruction.has(vector))
@@ -326,14 +327,14 @@ bool Parser::parse_operand(Operand& out, int depth) {
       out.negated = true;
       const bool is_number =
           good && out.kind == OperandKind::reg && body_->function.registers[out.reg].type != Type::pred;
-      if (good && (out.kind != OperandKind::reg || (is_number && opcode_ == Opcode::vmad))) {
+      if (good && (out.kind != OperandKind::reg || (is_number && negates_numbers(*form_)))) {
         error("operand", since(begin), "'!' negates a predicate register");
         return false;
       }
     } else {
       good = parse_immediate(out);
     }
-  } else if (at(TokenKind::minus) && opcode_ == Opcode::vmad && next_is_register()) {
+  } else if (at(TokenKind::minus) && negates_numbers(*form_) && next_is_register()) {
     advance();
     good = parse_identifier_operand(out);
     out.negated = true;
@@ -484,7 +485,8 @@ bool Parser::parse_array_element(Operand& out) {
   const uint64_t element_bytes =
       static_cast<uint64_t>(isa::bytes_of(variable->type)) * variable->vector_elems;
   out.offset = static_cast<int64_t>(index * element_bytes);
-  if (opcode_ != Opcode::ld && opcode_ != Opcode::st)
+  const isa::Effects does = isa::effects_of(form_->opcode);
+  if (!does.has(isa::effect::accesses | isa::effect::ordered) || is_atomic(does)) // neither ld nor st
     return true;
   Operand base = std::move(out);
   out = Operand();

@@ -247,7 +247,7 @@ private:
   std::unordered_map<std::string_view, ModuleSymbol> symbols_;
   std::shared_ptr<isa::MatchCache> matches_ = std::make_shared<isa::MatchCache>();
   isa::OperandShapes shapes_;                                    // of the current instruction
-  Opcode opcode_ = Opcode::none;                                 // likewise
+  const isa::Form* form_ = nullptr;                              // likewise: one that its words fit
   size_t elements_ = 0;                                          // likewise
   SourceRange opcode_range_;                                     // likewise
   bool opcode_is_together_ = true;                               // likewise

@@ -7,6 +7,7 @@
 
 #include "ptx/shapes.h"
 
+#include "isa/effects.h"
 #include "isa/form.h"
 
 #include <fmt/format.h>
@@ -522,8 +523,8 @@ void Printer::print_instruction(const Instruction& instruction, const Function& 
   if (instruction.guard.reg != kNone)
     put("@{}{} ", instruction.guard.negated ? "!" : "", function.register_name(instruction.guard.reg));
   out_ += isa::spelling_of(*instruction.binding);
-  negation_ = instruction.opcode == Opcode::vmad ? "-" : "!";
-  if (instruction.opcode == Opcode::call) {
+  negation_ = negates_numbers(*instruction.form()) ? "-" : "!";
+  if (isa::effects_of(instruction.opcode).has(isa::effect::calls)) {
     print_call(instruction, function);
   } else if (!instruction.operands.empty()) {
     out_ += ' ';

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lemma::ptx {
 namespace {
 
@@ -91,6 +93,11 @@ const Variable* variable_of(const Operand& operand, const Function& function, co
     break;
   }
   return operand.symbol < table->size() ? &(*table)[operand.symbol] : nullptr;
+}
+
+bool negates_numbers(const isa::Form& form) {
+  return std::any_of(form.operands.begin(), form.operands.end(),
+                     [](const isa::OperandSpec& spec) { return spec.negatable && spec.type != Type::pred; });
 }
 
 std::string_view name_of(const Operand& operand, const Function& function, const Module& module) {

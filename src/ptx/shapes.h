@@ -13,6 +13,9 @@ namespace lemma::ptx {
 void shapes_of(const Instruction& instruction, const Function& function, const Module& module,
                isa::OperandShapes& out);
 
+// Whether a number may have a minus: of vmad. Of others a predicate may have its !.
+bool negates_numbers(const isa::Form& form);
+
 // Of a symbol, function, label, prototype or list of targets; else empty.
 std::string_view name_of(const Operand& operand, const Function& function, const Module& module);
 

@@ -3,6 +3,7 @@
 // call, by following names backwards from the readers.
 #include "runtime/kernel_info.h"
 
+#include "isa/effects.h"
 #include "isa/machine.h"
 #include "lemma/nearest.h"
 #include "ptx/attributes.h"
@@ -127,7 +128,8 @@ std::vector<KernelInfo> kernel_infos(const ptx::Module& module) {
   };
   const std::vector<bool> more_than_memory = reaching(module, [&](const ptx::Instruction& instruction) {
     return any_operand(instruction.operands, is_more) ||
-           (instruction.opcode == isa::Opcode::call && instruction.operands[0].kind == ptx::OperandKind::reg);
+           (isa::effects_of(instruction.opcode).has(isa::effect::calls) &&
+            instruction.operands[0].kind == ptx::OperandKind::reg);
   });
   const auto source_names = ptx::source_parameters(module);
   std::vector<KernelInfo> infos;

@@ -3,16 +3,15 @@
 // text or around such an edge keeps a write alive; so code is called dead too rarely, never too often.
 #include "verify/blocks.h"
 
+#include "isa/effects.h"
 #include "ptx/flow.h"
 #include "ptx/registers.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace lemma::verify {
 namespace {
 
-using isa::Opcode;
 using isa::Qual;
 using ptx::ends_block;
 using ptx::first_source;
@@ -21,13 +20,10 @@ using ptx::Instruction;
 using ptx::kNone;
 
 // Does nothing but write its first operand, so that ptxas leaves it out where nobody reads that.
-bool is_pure(Opcode opcode) {
-  using enum Opcode;
-  static constexpr Opcode kPure[] = {add,  sub, mul,  mad,  fma,  div,  rcp,  sqrt,     rsqrt,
-                                     ex2,  lg2, sin,  cos,  tanh, neg,  abs,  min,      max,
-                                     mov,  cvt, setp, set,  selp, slct, and_, or_,      xor_,
-                                     not_, shl, shr,  prmt, bfe,  bfi,  ld,   copysign, testp};
-  return std::find(std::begin(kPure), std::end(kPure), opcode) != std::end(kPure);
+bool only_gives(const Instruction& instruction) {
+  const isa::Effects does = isa::effects_of(instruction.opcode);
+  return first_source(instruction) == 1 && (does.has(isa::effect::pure) || is_load(does)) &&
+         !instruction.has(Qual::volatile_) && !instruction.has(Qual::cc);
 }
 
 class DeadCode {
@@ -83,8 +79,7 @@ private:
 
   // Whether the instruction is dead; what is live before it.
   bool step_back(const Instruction& instruction, uint32_t block) {
-    bool is_read =
-        first_source(instruction) == 0 || !is_pure(instruction.opcode) || instruction.has(Qual::volatile_);
+    bool is_read = !only_gives(instruction);
     if (first_source(instruction) == 1)
       for_each_register(instruction.operands[0], [&](uint32_t reg, bool) { is_read |= is_live(reg, block); });
     if (!is_read)
@@ -123,9 +118,9 @@ std::vector<uint32_t> first_successors(const ptx::Function& function, const Bloc
     const Instruction& last = function.instructions[blocks.begins[b + 1] - 1];
     if (!ends_block(last.opcode) || last.guard.reg != kNone)
       first[b] = b + 1;
-    const uint32_t target = last.opcode == Opcode::bra       ? function.labels[last.operands[0].symbol].target
-                            : last.opcode == Opcode::brx_idx ? lists[last.operands[1].symbol]
-                                                             : kNone;
+    const uint32_t target = is_branch(last)         ? function.labels[last.operands[0].symbol].target
+                            : is_table_branch(last) ? lists[last.operands.back().symbol]
+                                                    : kNone;
     if (target != kNone) {
       const auto at = std::upper_bound(blocks.begins.begin(), blocks.begins.end(), target) - 1;
       first[b] = std::min(first[b], static_cast<uint32_t>(at - blocks.begins.begin()));

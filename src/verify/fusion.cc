@@ -3,6 +3,7 @@
 // `left_`) and joined at the end, under the bound of blocks.h.
 #include "verify/fusion.h"
 
+#include "isa/effects.h"
 #include "isa/form.h"
 #include "ptx/registers.h"
 #include "verify/blocks.h"
@@ -56,13 +57,12 @@ bool is_product(const Instruction& instruction) {
 }
 
 bool is_sum(const Instruction& instruction) {
-  return (instruction.opcode == Opcode::add || instruction.opcode == Opcode::sub) &&
-         is_free_to_round(instruction);
+  return isa::effects_of(instruction.opcode).has(isa::effect::adds) && is_free_to_round(instruction);
 }
 
 // Hands its operand on, with the same bits or another sign.
 bool is_copy(const Instruction& instruction) {
-  return (instruction.opcode == Opcode::mov ||
+  return (isa::effects_of(instruction.opcode).has(isa::effect::moves) ||
           (instruction.opcode == Opcode::neg && isa::is_float(instruction.type()))) &&
          instruction.guard.reg == kNone && is_register(instruction.operands[0]) &&
          is_register(instruction.operands[1]);

@@ -15,7 +15,7 @@
 namespace lemma::verify {
 namespace {
 
-using isa::Opcode;
+namespace effect = isa::effect;
 using isa::Qual;
 using ptx::Instruction;
 using ptx::kNone;
@@ -26,22 +26,24 @@ enum class GroupEvent : uint8_t { none, issue, commit, wait, opaque };
 // Of operations of the group that rows name so.
 GroupEvent event_of(const Instruction& instruction, isa::Effects group) {
   const isa::Effects effects = isa::effects_of(instruction.opcode);
-  return effects.has(isa::effect::calls)     ? GroupEvent::opaque
-         : !effects.has(group)               ? GroupEvent::none
-         : effects.has(isa::effect::commits) ? GroupEvent::commit
-         : effects.has(isa::effect::waits)   ? GroupEvent::wait
-                                             : GroupEvent::issue;
+  if (effects.has(effect::calls))
+    return GroupEvent::opaque;
+  if (!effects.has(group))
+    return GroupEvent::none;
+  // Without a group of their own: cp.async.mbarrier.arrive and cp.async.wait_all.
+  if (effects.has(effect::tracks) || effects.has(effect::commits | effect::waits))
+    return GroupEvent::opaque;
+  return effects.has(effect::commits) ? GroupEvent::commit
+         : effects.has(effect::waits) ? GroupEvent::wait
+                                      : GroupEvent::issue;
 }
 
 GroupEvent copy_event(const Instruction& instruction) {
-  if (instruction.opcode == Opcode::cp_async_wait_all || // without a commit, too
-      instruction.opcode == Opcode::cp_async_mbarrier_arrive)
-    return GroupEvent::opaque;
-  return event_of(instruction, isa::effect::cp_group);
+  return event_of(instruction, effect::cp_group);
 }
 
 GroupEvent bulk_event(const Instruction& instruction) {
-  const GroupEvent event = event_of(instruction, isa::effect::bulk_group);
+  const GroupEvent event = event_of(instruction, effect::bulk_group);
   return event == GroupEvent::issue && !instruction.has(Qual::bulk_group) ? GroupEvent::none : event;
 }
 
@@ -119,6 +121,11 @@ private:
   const char* family_;
 };
 
+// barrier.cluster.arrive; else what meets the cluster waits for it.
+bool is_arrival(isa::Effects does) {
+  return does.has(effect::meets_cluster) && !does.acquires();
+}
+
 class ClusterRule {
 public:
   explicit ClusterRule(LintFunction& lint) : lint_(lint) {}
@@ -140,32 +147,24 @@ public:
   void step(State& state, uint32_t index, bool tells) {
     const Instruction& instruction = lint_.function.instructions[index];
     const bool is_sure = instruction.guard.reg == kNone;
-    switch (instruction.opcode) {
-    case Opcode::barrier_cluster_arrive:
+    const isa::Effects does = isa::effects_of(instruction.opcode);
+    if (is_arrival(does)) {
       if (tells && is_sure && state.phase == Phase::arrived)
         lint_.warn("cluster.arrive", index,
                    fmt::format("a thread arrives again that has arrived at line {} and not waited",
                                lint_.line(state.arrival)),
                    "barrier.cluster.wait between the two");
       state = is_sure ? State{Phase::arrived, index} : State{Phase::unknown, kNone};
-      break;
-    case Opcode::barrier_cluster_wait:
+    } else if (does.has(effect::meets_cluster)) {
       if (tells && is_sure && state.phase == Phase::open)
         lint_.warn("cluster.arrive", index, "a thread waits that has not arrived",
                    "barrier.cluster.arrive before it");
       state = is_sure ? State{} : State{Phase::unknown, kNone};
-      break;
-    case Opcode::call:
+    } else if (does.has(effect::calls)) {
       state = {Phase::unknown, kNone};
-      break;
-    case Opcode::ret:
-    case Opcode::exit:
-      if (tells && is_sure && state.phase == Phase::arrived)
-        lint_.warn("cluster.arrive", state.arrival, "a thread arrives here, and exits without a wait",
-                   "barrier.cluster.wait before the end");
-      break;
-    default:
-      break;
+    } else if (does.has(effect::leaves) && tells && is_sure && state.phase == Phase::arrived) {
+      lint_.warn("cluster.arrive", state.arrival, "a thread arrives here, and exits without a wait",
+                 "barrier.cluster.wait before the end");
     }
   }
 
@@ -203,54 +202,44 @@ public:
   }
   void step(State& state, uint32_t index, bool tells) {
     const Instruction& instruction = lint_.function.instructions[index];
-    switch (instruction.opcode) {
-    case Opcode::fence_proxy:
-    case Opcode::call:
+    const isa::Effects does = isa::effects_of(instruction.opcode);
+    if (does.has(effect::calls) || does.has(effect::fences | effect::async_proxy))
       state.fenced = true;
-      return;
-    case Opcode::st:
-    case Opcode::stmatrix:
-    case Opcode::atom:
-    case Opcode::red: {
-      const bool has_result = instruction.opcode == Opcode::atom;
-      const Base base = lint_.base(instruction.operands[has_result ? 1 : 0]);
-      if (base.kind == Base::Kind::variable)
-        state.stored.emplace(base.variable, index);
-      return;
-    }
-    case Opcode::wgmma_mma_async:
+    else if (does.has(effect::wgmma))
       for (const size_t matrix : {1, 2})
         read(state, instruction.operands[matrix], index, tells);
-      return;
-    case Opcode::cp_async_bulk:
-    case Opcode::cp_reduce_async_bulk:
-    case Opcode::cp_async_bulk_tensor:
-    case Opcode::cp_reduce_async_bulk_tensor:
-      if (!instruction.has(Qual::bulk_group) && async_destination(instruction) && !reads_shared(instruction))
-        return;
-      if (instruction.operands.size() > 1)
+    else if (does.has(effect::bulk)) {
+      const bool loads = async_destination(instruction) && instruction.has(Qual::global);
+      if (!loads && instruction.operands.size() > 1)
         read(state, instruction.operands[1], index, tells);
-      return;
-    default:
-      return;
+    } else if (does.has(effect::writes) && !does.has_any(kNotGeneric)) {
+      store(state, instruction, index);
     }
   }
 
 private:
-  static bool is_bulk(const Instruction& instruction) {
-    return instruction.opcode == Opcode::cp_async_bulk ||
-           instruction.opcode == Opcode::cp_reduce_async_bulk ||
-           instruction.opcode == Opcode::cp_async_bulk_tensor ||
-           instruction.opcode == Opcode::cp_reduce_async_bulk_tensor;
-  }
-  static bool reads_shared(const Instruction& instruction) {
-    return is_bulk(instruction) && !instruction.has(Qual::global);
-  }
+  // What writes in another proxy, or mbarrier objects, which it reads itself.
+  static constexpr isa::Effects kNotGeneric =
+      effect::asynchronous | effect::on_mbarrier | effect::makes_mbarrier | effect::ends_mbarrier |
+      effect::tensormap_proxy | effect::tensor_memory | effect::textures;
+
   // In shared memory; null: there is none.
   static const Operand* async_destination(const Instruction& instruction) {
-    const bool writes = (is_bulk(instruction) && !instruction.has(Qual::bulk_group)) ||
-                        instruction.opcode == Opcode::st_async || instruction.opcode == Opcode::red_async;
+    const isa::Effects does = isa::effects_of(instruction.opcode);
+    const bool writes = does.has(effect::bulk)
+                            ? !instruction.has(Qual::bulk_group)
+                            : does.has(effect::asynchronous | effect::writes | effect::ordered);
     return writes ? &instruction.operands[0] : nullptr;
+  }
+
+  void store(State& state, const Instruction& instruction, uint32_t index) {
+    for (const Operand& operand : instruction.operands)
+      if (operand.kind == ptx::OperandKind::address) {
+        const Base base = lint_.base(operand);
+        if (base.kind == Base::Kind::variable)
+          state.stored.emplace(base.variable, index);
+        return;
+      }
   }
 
   void read(State& state, const Operand& operand, uint32_t index, bool tells) {
@@ -288,9 +277,7 @@ void lint_async(LintFunction& lint) {
       solve(lint, rule);
       rule.find_without_wait();
     }
-    if (has([](const Instruction& i) {
-          return i.opcode == Opcode::barrier_cluster_arrive || i.opcode == Opcode::barrier_cluster_wait;
-        })) {
+    if (has([](const Instruction& i) { return isa::effects_of(i.opcode).has(effect::meets_cluster); })) {
       ClusterRule rule(lint);
       solve(lint, rule);
     }

@@ -4,12 +4,14 @@
 
 #include "isa/effects.h"
 #include "ptx/dominators.h"
+#include "ptx/registers.h"
 
 #include <algorithm>
 #include <array>
 
 namespace lemma::verify {
 
+namespace effect = isa::effect;
 using isa::Opcode;
 using isa::Qual;
 using isa::SpecialRegister;
@@ -38,8 +40,7 @@ bool is_plain_register(const Operand& operand) {
 
 // Null: it has none.
 const Operand* membermask_of(const Instruction& instruction) {
-  return isa::effects_of(instruction.opcode).has(isa::effect::masked) ? &instruction.operands.back()
-                                                                      : nullptr;
+  return isa::effects_of(instruction.opcode).has(effect::masked) ? &instruction.operands.back() : nullptr;
 }
 
 } // namespace
@@ -119,62 +120,54 @@ Known LintFunction::compare(const Instruction& instruction) const {
   return is_equality || thread % kLanes != 0 ? divided : Known{};
 }
 
+// Of a number and a mask, or its remainder: its low bits.
+Known LintFunction::mask(Known a, Known b) const {
+  if (a.kind == Known::Kind::constant)
+    std::swap(a, b);
+  if (b.kind != Known::Kind::constant || a.kind != Known::Kind::thread || a.shift != 0)
+    return {};
+  const uint64_t low = b.bits % kLanes;
+  if (low == kLanes - 1)
+    return b.bits == low ? Known{.kind = Known::Kind::lane, .bits = low} : a;
+  return b.bits == low && (low & (low + 1)) == 0 && low != 0 ? Known{.kind = Known::Kind::lane, .bits = low}
+                                                             : Known{};
+}
+
 Known LintFunction::compute(const Instruction& instruction) const {
   const auto& operands = instruction.operands;
   const auto is_constant = [](const Known& known) { return known.kind == Known::Kind::constant; };
-  switch (instruction.opcode) {
-  case Opcode::mov:
-    return operands[0].kind == OperandKind::reg ? known(operands[1]) : Known{};
-  case Opcode::cvt: {
-    const Known from = known(operands[1]);
+  const auto is_divided = [](const Known& known) { return known.kind == Known::Kind::divided; };
+  const Known divided{.kind = Known::Kind::divided};
+  const isa::Effects does = isa::effects_of(instruction.opcode);
+  if (instruction.opcode == Opcode::elect_sync)
+    return divided;
+  if (!does.has(effect::pure))
+    return {};
+  const Known a = known(operands[1]), b = operands.size() > 2 ? known(operands[2]) : Known{};
+  if (does.has(effect::moves))
+    return operands[0].kind == OperandKind::reg ? a : Known{};
+  if (does.has(effect::converts))
     return !isa::is_float(instruction.type(0)) && !isa::is_float(instruction.type(1)) &&
-                   isa::bits_of(instruction.type(0)) >= 32 && from.kind != Known::Kind::constant
-               ? from
+                   isa::bits_of(instruction.type(0)) >= 32 && !is_constant(a)
+               ? a
                : Known{};
-  }
-  case Opcode::and_: {
-    Known a = known(operands[1]), b = known(operands[2]);
-    if (a.kind == Known::Kind::divided || b.kind == Known::Kind::divided)
-      return {.kind = Known::Kind::divided}; // in a warp where the other holds
-    if (is_constant(a))
-      std::swap(a, b);
-    if (!is_constant(b) || a.kind != Known::Kind::thread || a.shift != 0)
-      return {};
-    const uint64_t low = b.bits % kLanes;
-    if (low == kLanes - 1)
-      return b.bits == low ? Known{.kind = Known::Kind::lane, .bits = low} : a;
-    return b.bits == low && (low & (low + 1)) == 0 && low != 0 ? Known{.kind = Known::Kind::lane, .bits = low}
-                                                               : Known{};
-  }
-  case Opcode::or_:
-    return known(operands[1]).kind == Known::Kind::divided || known(operands[2]).kind == Known::Kind::divided
-               ? Known{.kind = Known::Kind::divided}
-               : Known{};
-  case Opcode::not_:
-    return known(operands[1]).kind == Known::Kind::divided ? known(operands[1]) : Known{};
-  case Opcode::rem: {
-    const Known a = known(operands[1]), b = known(operands[2]);
+  if (does.has_any(effect::zero_decides | effect::one_decides) && (is_divided(a) || is_divided(b)))
+    return divided; // in a warp where the other does not decide
+  if (does.has(effect::zero_decides))
+    return mask(a, b);
+  if (instruction.opcode == Opcode::not_)
+    return is_divided(a) ? a : Known{};
+  if (instruction.opcode == Opcode::rem)
     return a.kind == Known::Kind::thread && a.shift == 0 && is_constant(b) && b.bits == kLanes
                ? Known{.kind = Known::Kind::lane, .bits = kLanes - 1}
                : Known{};
-  }
-  case Opcode::shr: {
-    const Known a = known(operands[1]), b = known(operands[2]);
-    if (!is_constant(b) || b.bits >= 5)
-      return {};
+  if (does.has(effect::shifts_right) && is_constant(b) && b.bits < 5) {
     if (a.kind == Known::Kind::thread && a.shift + b.bits < 5)
       return {.kind = a.kind, .shift = static_cast<uint8_t>(a.shift + b.bits)};
     if (a.kind == Known::Kind::lane && a.bits >> b.bits != 0)
       return {.kind = a.kind, .bits = a.bits >> b.bits};
-    return {};
   }
-  case Opcode::setp:
-    return isa::is_float(instruction.type(0)) ? Known{} : compare(instruction);
-  case Opcode::elect_sync:
-    return {.kind = Known::Kind::divided};
-  default:
-    return {};
-  }
+  return does.has(effect::compares) && !isa::is_float(instruction.type(0)) ? compare(instruction) : Known{};
 }
 
 // What a register holds that several instructions write is known within a block alone; what is read was
@@ -198,10 +191,8 @@ void LintFunction::find_known() {
       if (const Operand* mask = membermask_of(instruction))
         if (const Known value = known(*mask); value.kind == Known::Kind::constant)
           masks_[i] = static_cast<uint32_t>(value.bits);
-      const Known value = first_source(instruction) == 1 && instruction.opcode != Opcode::call &&
-                                  instruction.guard.reg == kNone
-                              ? compute(instruction)
-                              : Known{};
+      const Known value =
+          first_source(instruction) == 1 && instruction.guard.reg == kNone ? compute(instruction) : Known{};
       for_each_written(instruction, [&](uint32_t reg) {
         known_[reg] = {};
         if (writes[reg] == 2)
@@ -218,7 +209,7 @@ void LintFunction::find_known() {
         set(result);
       } else if (value.kind == Known::Kind::divided) {
         set(result.elems[1]); // of p|q the other way round
-        if (instruction.opcode == Opcode::setp)
+        if (isa::effects_of(instruction.opcode).has(effect::compares))
           set(result.elems[0]);
       }
     }
@@ -275,17 +266,9 @@ void LintFunction::find_bases() {
     for (const Instruction& instruction : function.instructions) {
       if (first_source(instruction) != 1)
         continue;
-      switch (instruction.opcode) { // what lies in memory is not followed
-      case Opcode::call:
-      case Opcode::ld:
-      case Opcode::ldu:
-      case Opcode::atom:
-      case Opcode::setp:
-      case Opcode::wgmma_mma_async:
-        continue;
-      default:
-        break;
-      }
+      if (isa::effects_of(instruction.opcode)
+              .has_any(effect::compares | effect::reads | effect::calls | effect::asynchronous))
+        continue; // what lies in memory is not followed
       Base all = instruction.opcode == Opcode::mapa ? Base{Base::Kind::several, nullptr} : Base{};
       for (size_t i = 1; i < instruction.operands.size(); ++i)
         add(all, base(instruction.operands[i]));
@@ -312,7 +295,7 @@ void LintFunction::find_divisions() {
       continue;
     const Instruction& last = function.instructions[block.end - 1];
     // Where the parts do not meet again one of them exits, and the others are all that is left.
-    if (last.opcode != Opcode::bra || last.guard.reg == kNone || !guard_divided_[block.end - 1] ||
+    if (!is_branch(last) || last.guard.reg == kNone || !guard_divided_[block.end - 1] ||
         dominator[b] == kNone || dominator[b] == count)
       continue;
     Division division{block.end - 1, std::vector<bool>(count)};

@@ -79,6 +79,7 @@ private:
   Known known(const ptx::Operand& operand) const;
   Known compute(const ptx::Instruction& instruction) const;
   Known compare(const ptx::Instruction& instruction) const;
+  Known mask(Known a, Known b) const;
 
   std::vector<Known> known_; // by register, while the text is gone through
   std::vector<bool> guard_divided_;
@@ -90,13 +91,6 @@ private:
   std::set<std::pair<std::string, uint32_t>> warned_;
   Diagnostics& found_;
 };
-
-// f(register) for the registers that the instruction writes, and for those that it reads, its guard left out.
-// What it updates it reads and writes.
-template <class F>
-void for_each_written(const ptx::Instruction& instruction, F f);
-template <class F>
-void for_each_read(const ptx::Instruction& instruction, F f);
 
 // Forward data flow: what holds where each block begins; nothing for blocks that are not reached. Rule has
 //   State: what holds; State entry() const;
@@ -149,27 +143,5 @@ void solve(const LintFunction& lint, Rule& rule) {
 void lint_wgmma(LintFunction& lint);
 void lint_async(LintFunction& lint); // groups, cluster barriers, the async proxy
 void lint_warps(LintFunction& lint); // divided warps, masks, mbarrier.init
-
-} // namespace lemma::verify
-
-#include "ptx/registers.h"
-
-namespace lemma::verify {
-
-template <class F>
-void for_each_written(const ptx::Instruction& instruction, F f) {
-  const size_t results = instruction.opcode == isa::Opcode::call ? 1 : 0; // operand of call's results
-  if (instruction.opcode == isa::Opcode::call ? instruction.operands.size() > results
-                                              : first_source(instruction) == 1)
-    ptx::for_each_register(instruction.operands[results], [&](uint32_t reg, bool) { f(reg); });
-}
-
-template <class F>
-void for_each_read(const ptx::Instruction& instruction, F f) {
-  const bool is_call = instruction.opcode == isa::Opcode::call;
-  for (size_t i = is_call ? 0 : first_source(instruction); i < instruction.operands.size(); ++i)
-    if (!is_call || i != 1)
-      ptx::for_each_register(instruction.operands[i], [&](uint32_t reg, bool) { f(reg); });
-}
 
 } // namespace lemma::verify

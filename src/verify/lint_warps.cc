@@ -17,17 +17,18 @@
 namespace lemma::verify {
 namespace {
 
+namespace effect = isa::effect;
 using isa::Opcode;
 using isa::Qual;
 using ptx::Instruction;
 using ptx::kNone;
 
 bool is_barrier(const Instruction& instruction) {
-  return isa::effects_of(instruction.opcode).has_any(isa::effect::meets_cta | isa::effect::meets_cluster);
+  return isa::effects_of(instruction.opcode).has_any(effect::meets_cta | effect::meets_cluster);
 }
 
 bool is_aligned(const Instruction& instruction) {
-  return instruction.opcode == Opcode::bar || instruction.has(Qual::aligned);
+  return isa::effects_of(instruction.opcode).has(effect::aligned) || instruction.has(Qual::aligned);
 }
 
 class WarpRules {
@@ -145,38 +146,23 @@ public:
   }
   void step(State& state, uint32_t index, bool tells) {
     const Instruction& instruction = lint_.function.instructions[index];
-    switch (instruction.opcode) {
-    case Opcode::mbarrier_init:
+    const isa::Effects does = isa::effects_of(instruction.opcode);
+    const isa::Effects meets = effect::masked | effect::meets_cta | effect::meets_cluster;
+    // Of a flag, perhaps.
+    const bool acquires =
+        instruction.has(Qual::acquire) && (is_load(does) || (does.has(effect::fences) && does.acquires()));
+    if (does.has(effect::makes_mbarrier)) {
       if (state.order == Order::none && lane_of(index))
         state = {Order::initialized, index};
-      return;
-    case Opcode::mbarrier_arrive:
-    case Opcode::mbarrier_arrive_drop:
-    case Opcode::mbarrier_expect_tx:
-    case Opcode::mbarrier_test_wait:
-    case Opcode::mbarrier_try_wait:
-    case Opcode::cp_async_mbarrier_arrive:
+    } else if (does.has_any(effect::on_mbarrier | effect::tracks)) {
       if (tells && state.order == Order::initialized && is_by_others(state.init, index))
         lint_.warn("mbarrier.init", state.init,
                    fmt::format("other threads use an mbarrier object at line {}, and no barrier lies between",
                                lint_.line(index)),
                    "bar.sync (__syncthreads) after the initialization");
-      return;
-    case Opcode::ld:
-    case Opcode::fence: // of a flag, perhaps
-      if (instruction.has(Qual::acquire))
-        state = {Order::ordered, kNone};
-      return;
-    case Opcode::bar:
-    case Opcode::barrier:
-    case Opcode::bar_warp_sync:
-    case Opcode::barrier_cluster_wait:
-    case Opcode::atom:
-    case Opcode::call:
+    } else if (acquires || does.has(effect::calls) || (does.has_any(meets) && does.acquires()) ||
+               (is_atomic(does) && !does.has(effect::reduces))) {
       state = {Order::ordered, kNone};
-      return;
-    default:
-      return;
     }
   }
 

@@ -4,8 +4,10 @@
 // and a product must be on all.
 //
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions".
-#include "isa/vocabulary.h"
 #include "verify/lint_function.h"
+
+#include "isa/effects.h"
+#include "ptx/registers.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +17,7 @@
 namespace lemma::verify {
 namespace {
 
-using isa::Opcode;
+namespace effect = isa::effect;
 using ptx::Instruction;
 using ptx::kNone;
 using ptx::Operand;
@@ -34,7 +36,7 @@ bool is_plain_move(const Instruction& instruction) {
   const auto is_register = [](const Operand& operand) {
     return operand.kind == OperandKind::reg && operand.component < 0 && operand.offset == 0;
   };
-  return instruction.opcode == Opcode::mov && is_register(instruction.operands[0]) &&
+  return isa::effects_of(instruction.opcode).has(effect::moves) && is_register(instruction.operands[0]) &&
          (is_register(instruction.operands[1]) || instruction.operands[1].kind == OperandKind::imm);
 }
 
@@ -42,7 +44,7 @@ class WgmmaRule {
 public:
   explicit WgmmaRule(LintFunction& lint) : lint_(lint), watched_(lint.function.registers.size(), kNone) {
     for (const Instruction& instruction : lint.function.instructions)
-      if (instruction.opcode == Opcode::wgmma_mma_async) {
+      if (isa::effects_of(instruction.opcode).has(effect::wgmma)) {
         for_each_accumulator(instruction, [&](uint32_t reg) { watch(reg); });
         for_each_of_a(instruction, [&](uint32_t reg) { watch(reg); });
       }
@@ -93,34 +95,29 @@ public:
 
   void step(State& state, uint32_t index, bool tells) {
     const Instruction& instruction = lint_.function.instructions[index];
-    switch (instruction.opcode) {
-    case Opcode::wgmma_mma_async:
+    const isa::Effects does = isa::effects_of(instruction.opcode);
+    if (does.has(effect::wgmma)) {
       issue(state, index, tells);
-      return;
-    case Opcode::wgmma_fence:
+    } else if (does.has(effect::by_warpgroup | effect::fences)) {
       state.fenced = true;
       assume_fence(state);
-      return;
-    case Opcode::wgmma_commit_group:
+    } else if (does.has(effect::wgmma_group | effect::commits)) {
       each_in_flight(state, [](Product& product) {
         if (std::exchange(product.committed, true))
           product.younger = std::min<uint8_t>(product.younger + 1, kMostGroups);
       });
-      return;
-    case Opcode::wgmma_wait_group:
+    } else if (does.has(effect::wgmma_group | effect::waits)) {
       each_in_flight(state, [&](Product& product) {
         product.waited = true;
         if (product.committed &&
             (product.younger == kMostGroups || product.younger >= instruction.operands[0].bits))
           product.flight = Product::Flight::waited_for;
       });
-      return;
-    case Opcode::call: // may do all of that
+    } else if (does.has(effect::calls)) { // may do all of that
       state.fenced = true;
       for (Register& reg : state.registers)
         reg = {};
-      return;
-    default:
+    } else {
       touch(state, instruction, index, tells);
     }
   }
@@ -229,7 +226,7 @@ private:
     const auto at = [&](uint32_t reg) {
       return watched_[reg] == kNone ? nullptr : &state.registers[watched_[reg]];
     };
-    for_each_read(instruction, [&](uint32_t number) {
+    for_each_read(instruction, [&](uint32_t number, size_t) {
       if (const Register* reg = at(number);
           reg && is_sure && !moves && reg->accumulator.flight == Flight::in_flight) {
         if (tells)

@@ -2,6 +2,9 @@
 // parameters that may not be written, symbols of the right space, alignments.
 #include "verify/verifier.h"
 
+#include "isa/catalogue.h"
+#include "isa/effects.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +12,7 @@
 namespace lemma::verify {
 namespace {
 
+namespace effect = isa::effect;
 using isa::Opcode;
 using isa::Qual;
 using isa::StateSpace;
@@ -16,44 +20,22 @@ using ptx::OperandKind;
 
 constexpr std::string_view kAddressing = "PTX ISA, Addresses as Operands";
 
-// Opcodes whose generic and global addresses the assembler wants as wide as the module's.
-bool wants_full_address(Opcode opcode) {
-  switch (opcode) {
-  case Opcode::ld:
-  case Opcode::ldu:
-  case Opcode::st:
-  case Opcode::atom:
-  case Opcode::red:
-  case Opcode::prefetch:
-  case Opcode::prefetchu:
-  case Opcode::discard:
-  case Opcode::applypriority:
-  case Opcode::mbarrier_init:
-  case Opcode::mbarrier_inval:
-  case Opcode::mbarrier_arrive:
-  case Opcode::mbarrier_arrive_drop:
-  case Opcode::mbarrier_expect_tx:
-  case Opcode::mbarrier_complete_tx:
-  case Opcode::mbarrier_test_wait:
-  case Opcode::mbarrier_try_wait:
-    return true;
-  default:
-    return false;
-  }
-}
+// Whose generic and global addresses the assembler wants as wide as the module's.
+constexpr isa::Effects kWithFullAddress =
+    effect::accesses | effect::hints | effect::on_mbarrier | effect::makes_mbarrier | effect::ends_mbarrier;
 
-bool reads_memory(Opcode opcode) {
-  return opcode == Opcode::ld || opcode == Opcode::st || opcode == Opcode::atom || opcode == Opcode::red;
-}
+// For whom a texture, sampler or surface is nothing to access.
+constexpr isa::Effects kOfNoTexture = effect::accesses | effect::ordered;
 
 class Rules {
 public:
   Rules(Context& context, const Function& function, const Instruction& instruction)
-      : context_(context), function_(function), instruction_(instruction) {}
+      : context_(context), function_(function), instruction_(instruction),
+        does_(isa::effects_of(instruction.opcode)) {}
 
   void run() {
     const auto& specs = instruction_.form()->operands;
-    if (instruction_.opcode != Opcode::call)
+    if (!does_.has(effect::calls))
       for (size_t i = 0; i < instruction_.operands.size(); ++i)
         if (instruction_.operands[i].kind == OperandKind::address)
           for (const isa::OperandSpec& spec : specs)
@@ -61,38 +43,26 @@ public:
               check_address(spec, instruction_.operands[i]);
               break;
             }
-    check_cta_group();
-    switch (instruction_.opcode) {
-    case Opcode::call:
-      return check_call(context_, function_, instruction_);
-    case Opcode::brx_idx:
-      return check_branch_targets();
-    case Opcode::st:
-      return check_param_store();
-    case Opcode::mov:
-      return check_moved_symbol();
-    case Opcode::cvta:
-    case Opcode::cvta_to:
-      return check_cvta();
-    case Opcode::mbarrier_arrive:
-    case Opcode::mbarrier_arrive_drop:
-      return check_arrival();
-    case Opcode::wmma_mma:
-      check_constant_vectors();
-      return check_constant_multiplicand();
-    case Opcode::mma:
-    case Opcode::wgmma_mma_async:
-    case Opcode::stmatrix:
-      return check_constant_vectors();
-    case Opcode::tex:
-    case Opcode::tld4:
-      return check_offset_and_comparison();
-    case Opcode::mapa:
-    case Opcode::getctarank:
-      return check_symbol_space(StateSpace::shared);
-    default:
-      return;
-    }
+    if (does_.has(effect::tensor_memory))
+      check_cta_group();
+    if (does_.has(effect::calls))
+      check_call(context_, function_, instruction_);
+    else if (does_.has(effect::jumps) && instruction_.operands.size() > 1)
+      check_branch_targets();
+    else if (is_store(does_))
+      check_param_store();
+    else if (does_.has(effect::moves))
+      check_moved_symbol();
+    else if (does_.has(effect::converts) && isa::space_of(*instruction_.binding) != StateSpace::generic)
+      check_cvta();
+    else if (does_.has(effect::on_mbarrier) && does_.semantics() == isa::Semantics::release)
+      check_arrival();
+    else if (does_.has(effect::samples))
+      check_offset_and_comparison();
+    else if (instruction_.opcode == Opcode::mapa || instruction_.opcode == Opcode::getctarank)
+      check_symbol_space(StateSpace::shared);
+    else if (const isa::MatrixRow* row = instruction_.form()->matrix)
+      check_constants(*row);
   }
 
 private:
@@ -157,8 +127,7 @@ private:
   // A function works with single CTAs or with pairs of them.
   void check_cta_group() {
     const bool single = instruction_.has(Qual::cta_group_1);
-    if ((!single && !instruction_.has(Qual::cta_group_2)) ||
-        !isa::to_string(instruction_.opcode).starts_with("tcgen05."))
+    if (!single && !instruction_.has(Qual::cta_group_2))
       return;
     if (!context_.grouped)
       context_.grouped = &instruction_;
@@ -174,11 +143,15 @@ private:
     d.notes.push_back({"see", "PTX ISA, Tensor Memory: CTA pair"});
   }
 
-  // A vector of constants alone has no type, which A, B and what is stored as a matrix need.
-  void check_constant_vectors() {
+  // A vector of constants alone has no type, which A, B and what stmatrix stores need.
+  void check_constants(const isa::MatrixRow& row) {
+    if (row.numeric == isa::Numeric::none && row.fragments != isa::FragmentRule::m8n8)
+      return;
     constexpr size_t kLast = 2; // operand
     const auto& operands = instruction_.operands;
-    const size_t fewest = instruction_.opcode == Opcode::mma ? 1 : 2;
+    const bool is_mma =
+        row.fragments == isa::FragmentRule::mma || row.fragments == isa::FragmentRule::mma_m8n8k4;
+    const size_t fewest = is_mma ? 1 : 2;
     for (size_t i = 1; i < operands.size() && i <= kLast; ++i) {
       const auto& elems = operands[i].elems;
       if (operands[i].kind == OperandKind::vector && elems.size() >= fewest &&
@@ -189,6 +162,8 @@ private:
                    fmt::format("{} has constants alone as an operand", isa::to_string(instruction_.opcode)))
             .notes.push_back({"legal", "a register for an element at least"});
     }
+    if (row.fragments == isa::FragmentRule::wmma)
+      check_constant_multiplicand();
   }
 
   // ptxas has no code for them before sm_90, where it makes other instructions of 4-bit products.
@@ -223,7 +198,7 @@ private:
       context_.need_part("a generic address", operand.range);
     }
     const bool full = (space == StateSpace::generic || space == StateSpace::global) &&
-                      wants_full_address(instruction_.opcode) && !instruction_.has(Qual::tensormap);
+                      does_.has_any(kWithFullAddress) && !instruction_.has(Qual::tensormap);
     if (full && base.kind == OperandKind::reg && context_.module.address_size_bits == 64 &&
         isa::bits_of(function_.registers[base.reg].type) == 32) {
       auto& d = context_.error("address-size", operand.range,
@@ -234,7 +209,7 @@ private:
       return;
     }
     if (const ptx::Variable* v = variable(base);
-        v && isa::kind_of(v->type) == isa::TypeKind::opaque && reads_memory(instruction_.opcode)) {
+        v && isa::kind_of(v->type) == isa::TypeKind::opaque && does_.has(kOfNoTexture)) {
       auto& d = context_.error("state-space", base.range,
                                fmt::format("{} is a .{}, which {} does not read", v->name,
                                            isa::to_string(v->type), isa::to_string(instruction_.opcode)));
@@ -317,6 +292,7 @@ private:
   Context& context_;
   const Function& function_;
   const Instruction& instruction_;
+  const isa::Effects does_;
 };
 
 } // namespace

@@ -157,6 +157,22 @@ TEST(Fusion, MissesNothingThatAnH200Fuses) {
   EXPECT_GE(tried, 200u);
 }
 
+// A product that something else takes, too, is kept; so not where nobody takes what that makes.
+TEST(Fusion, GoesByWhatIsDead) {
+  const auto fusions = [](const std::string& taken) {
+    const auto module =
+        parsed(".version 8.6\n.target sm_90a\n.address_size 64\n.entry k() {\n.reg .f32 a, b, c, e, f;\n"
+               ".reg .b32 x, y, z;\nmov.f32 a, 0f3f800000; mov.f32 b, a; mov.f32 c, a;\n"
+               "mul.f32 e, a, b;\nmov.b32 x, e;\n" +
+               taken + "add.f32 f, e, c;\nst.global.f32 [0], f;\nst.global.b32 [0], z;\nret;\n}\n");
+    return verify::possible_fusions(*module).size();
+  };
+  EXPECT_EQ(fusions("mov.b32 z, 0;\npopc.b32 y, x;\n"), 1u);
+  EXPECT_EQ(fusions("popc.b32 z, x;\n"), 0u);
+  EXPECT_EQ(fusions("add.u32 y, x, 1;\nmov.b32 z, 0;\n"), 1u);
+  EXPECT_EQ(fusions("add.cc.u32 y, x, 1;\naddc.u32 z, 0, 0;\n"), 0u); // by the carry
+}
+
 TEST(Fusion, NamesEachSumOnceWithItsProduct) {
   const auto module =
       parsed(kernel("f32", "mul.f32 e,a,b;\nmul.f32 g,c,d;\nadd.f32 e,e,g;\nadd.f32 e,e,g;\nmov.f32 g,a;"));

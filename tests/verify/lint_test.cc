@@ -155,6 +155,15 @@ TEST(Lint, ProxyFences) {
                     "[%r3], %t;\n" +
                     sync + copy),
             found);
+  EXPECT_EQ(lint_of("wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile], "
+                    "{%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7};\n" +
+                    sync + copy),
+            found);
+  // A in registers is no address, wherever it was loaded from.
+  EXPECT_EQ(lint_of(store + sync +
+                    "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%a0, %a1, %a2, %a3}, [tile];\n" + kFence +
+                    kMmaOfRegisters + kCommit + kWait),
+            "");
   // What another operation writes is not what it reads, perhaps.
   EXPECT_EQ(
       lint_of(
@@ -222,6 +231,8 @@ TEST(Lint, MbarriersThatOthersUse) {
   EXPECT_EQ(lint_of(init + skip + "bar.sync 0;\n" + use), "");
   EXPECT_EQ(lint_of(init + skip + use), "mbarrier.init: mbarrier.init.shared.b64\n");
   EXPECT_EQ(lint_of(init + use + skip), ""); // the same thread
+  EXPECT_EQ(lint_of(init + skip + "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar], 16;\n"),
+            "mbarrier.init: mbarrier.init.shared.b64\n");
 }
 
 TEST(Lint, TellsWhereAndWhatIsMissing) {
