@@ -12,7 +12,7 @@
 
 namespace lemma::check {
 
-using isa::Opcode;
+namespace effect = isa::effect;
 
 namespace {
 
@@ -39,30 +39,32 @@ std::vector<std::string> words_of(const std::string& opcode) {
   return words;
 }
 
+// Who comes to it waits there for the others, so that what they did before is ordered.
 bool is_barrier(const ptx::Instruction& instruction, Together together) {
-  switch (instruction.opcode) {
-  case Opcode::bar_warp_sync:
-    return together == Together::warp;
-  case Opcode::bar:
-  case Opcode::barrier:
-    return together != Together::cluster && !instruction.has(isa::Qual::arrive);
-  case Opcode::barrier_cluster_wait:
-    return true;
-  default:
+  const isa::Effects does = isa::effects_of(instruction.opcode);
+  if (!does.acquires() || instruction.has(isa::Qual::arrive))
     return false;
-  }
+  return does.has(effect::meets_cluster) || (does.has(effect::meets_cta) && together != Together::cluster) ||
+         (does.has(effect::masked) && together == Together::warp);
+}
+
+bool is_cluster_barrier(const ptx::Instruction& instruction, bool waits) {
+  const isa::Effects does = isa::effects_of(instruction.opcode);
+  return does.has(effect::meets_cluster) && does.acquires() == waits;
 }
 
 bool is_fence(const ptx::Instruction& instruction) {
-  return instruction.opcode == Opcode::fence || instruction.opcode == Opcode::membar;
+  const isa::Effects does = isa::effects_of(instruction.opcode);
+  return does.has(effect::fences) && does.acquires();
 }
 
 bool is_mbarrier_wait(const ptx::Instruction& instruction) {
-  return instruction.opcode == Opcode::mbarrier_try_wait || instruction.opcode == Opcode::mbarrier_test_wait;
+  const isa::Effects does = isa::effects_of(instruction.opcode);
+  return does.has(effect::on_mbarrier) && does.acquires();
 }
 
 bool is_wait(const ptx::Instruction& instruction) {
-  return isa::effects_of(instruction.opcode).has(isa::effect::waits);
+  return isa::effects_of(instruction.opcode).has(effect::waits);
 }
 
 } // namespace
@@ -155,7 +157,7 @@ constexpr const char* kClusterWait = "barrier.cluster.wait;";
 // A barrier.cluster.wait follows the arrival on some path.
 bool is_waited_for(const ptx::Function& function, const MeetingPlaces& places, uint32_t arrival) {
   for (uint32_t i = 0; i < places.count(); ++i)
-    if (function.instructions[i].opcode == Opcode::barrier_cluster_wait && places.reaches(arrival, i, {}))
+    if (is_cluster_barrier(function.instructions[i], true) && places.reaches(arrival, i, {}))
       return true;
   return false;
 }
@@ -164,8 +166,7 @@ bool is_waited_for(const ptx::Function& function, const MeetingPlaces& places, u
 uint32_t last_arrival(const ptx::Function& function, const MeetingPlaces& places, uint32_t from,
                       uint32_t to) {
   for (uint32_t i = places.count(); i-- > 0;)
-    if (function.instructions[i].opcode == Opcode::barrier_cluster_arrive &&
-        places.separates({i, true}, from, to))
+    if (is_cluster_barrier(function.instructions[i], false) && places.separates({i, true}, from, to))
       return i;
   return ptx::kNone;
 }
@@ -379,7 +380,7 @@ bool Repairs::add_scope(const Remedy& remedy, std::vector<FindingRepair>& to) {
     to.push_back(with_opcode(*remedy.at.code, i, with_order(spot, semantics, remedy.text)));
   };
   if (is_narrow(remedy.at.ptx()))
-    widen(at, remedy.at.ptx().opcode == Opcode::atom || remedy.at.ptx().opcode == Opcode::red
+    widen(at, is_atomic(isa::effects_of(remedy.at.ptx().opcode))
                   ? ""
                   : vgpu::to_string(vgpu::order_of(remedy.at.ptx()).semantics));
   for (uint32_t i = 0; i < all.count(); ++i)

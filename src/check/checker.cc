@@ -5,6 +5,7 @@
 #include "check/old_values.h"
 #include "check/places.h"
 #include "check/shard.h"
+#include "isa/effects.h"
 #include "lemma/explore.h"
 #include "vgpu/mix.h"
 #include "vgpu/program.h"
@@ -151,10 +152,9 @@ bool polls_shared(const ptx::Instruction& instruction) {
   if (!instruction.has(isa::Qual::shared) && !instruction.has(isa::Qual::shared_cta) &&
       !instruction.has(isa::Qual::shared_cluster))
     return false;
-  return (instruction.opcode == isa::Opcode::ld &&
-          vgpu::order_of(instruction).semantics != Semantics::weak) ||
-         (instruction.opcode == isa::Opcode::atom &&
-          (instruction.has(isa::Qual::cas) || instruction.has(isa::Qual::exch)));
+  const isa::Effects does = isa::effects_of(instruction.opcode);
+  return (is_load(does) && vgpu::order_of(instruction).semantics != Semantics::weak) ||
+         (is_atomic(does) && (instruction.has(isa::Qual::cas) || instruction.has(isa::Qual::exch)));
 }
 
 } // namespace
@@ -181,8 +181,8 @@ void Checker::launch_begins(const vgpu::Launch& launch) {
     provenances_[i].emplace(*launch.program, launch.program->code(i));
     results_[i].emplace(launch.program->code(i));
     for (const ptx::Instruction& instruction : functions[i].instructions) {
-      waits_for_grids_ |=
-          instruction.opcode == isa::Opcode::griddepcontrol && instruction.has(isa::Qual::wait);
+      waits_for_grids_ |= isa::effects_of(instruction.opcode).has(isa::effect::meets_grid) &&
+                          instruction.has(isa::Qual::wait);
       may_forget_ &= !outlasts_barriers(instruction.opcode);
       polls_shared_ |= polls_shared(instruction);
     }
@@ -541,7 +541,7 @@ bool Checker::may_give_old_value(const vgpu::Exec& x, const WarpState& warp, con
   const vgpu::DecodedInst& in = x.code->insts[x.pc];
   const uint32_t bytes = in.dst_count == 1 ? x.code->dsts_of(in)[0].bytes : 0;
   uint64_t version = now.version;
-  if (x.code->opcode_of(in) == isa::Opcode::ld && (bytes == 4 || bytes == 8)) {
+  if (is_load(isa::effects_of(x.code->opcode_of(in))) && (bytes == 4 || bytes == 8)) {
     const std::vector<OldValue*> allowed = now.history->allowed(warp.knowledge, read.lanes, bytes);
     // As often the newest value as any of the others.
     const uint64_t drawn =

@@ -2,6 +2,7 @@
 #include "check/checker.h"
 #include "check/edits.h"
 #include "check/value.h"
+#include "isa/effects.h"
 #include "vgpu/exec.h"
 #include "vgpu/place.h"
 #include "vgpu/program.h"
@@ -191,7 +192,8 @@ Checker::Attempt Checker::attempt(const Visit& visit, const Record& earlier, int
       continue;
     const std::tuple its(heard.narrow,
                          heard.writer_cluster == earlier.cluster && heard.writer == earlier.agent, is_own,
-                         heard.by.write.instruction && heard.by.write.ptx().opcode != isa::Opcode::red);
+                         heard.by.write.instruction &&
+                             !isa::effects_of(heard.by.write.ptx().opcode).has(isa::effect::reduces));
     if (best.kind != Attempt::none && its <= rank)
       continue;
     best = {heard.narrow ? Attempt::narrow : Attempt::relaxed, {heard.by}, heard.is_released};
@@ -309,8 +311,9 @@ Advice with_init_fence(const Record& init) {
 std::vector<Remedy> as_wide(const Record& narrow, uint32_t bytes) {
   const Spot spot = spot_of(narrow);
   const ptx::Instruction& instruction = spot.ptx();
-  const bool loads = instruction.opcode == isa::Opcode::ld;
-  if ((!loads && instruction.opcode != isa::Opcode::st) || instruction.operands.size() != 2)
+  const isa::Effects does = isa::effects_of(instruction.opcode);
+  const bool loads = is_load(does);
+  if ((!loads && !is_store(does)) || instruction.operands.size() != 2)
     return {};
   const ptx::Operand& data = instruction.operands[loads ? 0 : 1];
   const int bits = 8 * static_cast<int>(bytes);

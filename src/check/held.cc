@@ -6,12 +6,13 @@
 //
 // Tests: tests/unit/check/loaded_test.cc.
 #include "check/checker.h"
+#include "isa/effects.h"
 
 #include <algorithm>
 
 namespace lemma::check {
 
-using isa::Opcode;
+namespace effect = isa::effect;
 
 namespace {
 
@@ -19,14 +20,15 @@ namespace {
 bool is_load(const Record& record) {
   if (record.writes || record.asynchronous || record.mbarrier || record.initializes || record.is_strong())
     return false;
-  const Opcode opcode = record.code->opcode_of(record.instruction);
-  return opcode == Opcode::ld || opcode == Opcode::ldmatrix || opcode == Opcode::wmma_load;
+  const isa::Effects does = isa::effects_of(record.code->opcode_of(record.instruction));
+  return does.has(effect::reads) &&
+         !does.has_any(effect::textures | effect::tensormap_proxy | effect::fences);
 }
 
 // Whose uses count. A warp reads shared memory together, a tile that one barrier was to protect: that of any
 // lane. So it is of a matrix, of which each lane has a part.
 LaneMask lanes_given(const Record& load, LaneMask lanes, bool is_shared) {
-  const bool alone = load.code->opcode_of(load.instruction) == Opcode::ld && !is_shared;
+  const bool alone = is_load(isa::effects_of(load.code->opcode_of(load.instruction))) && !is_shared;
   return alone ? lanes : vgpu::kAllLanes;
 }
 

@@ -2,6 +2,7 @@
 #include "check/loaded.h"
 
 #include "check/settled.h"
+#include "isa/effects.h"
 #include "ptx/flow.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 
 namespace lemma::check {
 
-using isa::Opcode;
+namespace effect = isa::effect;
 using vgpu::Code;
 using vgpu::DecodedInst;
 
@@ -19,8 +20,7 @@ namespace {
 
 // A shuffle's first source goes to other lanes, and decides nothing.
 bool goes_to_other_lanes(const Code& code, const DecodedInst& in, int source) {
-  const Opcode opcode = code.opcode_of(in);
-  return source == 0 && (opcode == Opcode::shfl_sync || opcode == Opcode::shfl);
+  return source == 0 && isa::effects_of(code.opcode_of(in)).has(effect::shuffles);
 }
 
 constexpr int kNoNumber = -1;
@@ -43,20 +43,22 @@ template <class Known, class Racing>
 LaneMask decided_without(const Code& code, const DecodedInst& in, int source, Known&& known,
                          Racing&& racing) {
   constexpr int kChosenBy = 2;
-  const Opcode opcode = code.opcode_of(in);
+  const isa::Effects does = isa::effects_of(code.opcode_of(in));
   const auto predicate = [&](int of) {
     const vgpu::Slot& slot = code.srcs_of(in)[static_cast<size_t>(of)];
     return slot.base == 0 && slot.bytes == 0 ? known(of) : Settled{};
   };
-  if (source < 0 || source > 1 || (opcode != Opcode::selp && opcode != Opcode::and_ && opcode != Opcode::or_))
+  if (source < 0 || source > 1)
     return 0;
-  if (opcode == Opcode::selp) {
+  if (does.has(effect::selects)) {
     const Settled chosen = predicate(kChosenBy);
     return source == 0 ? chosen.clear : chosen.set;
   }
+  if (!does.has_any(effect::zero_decides | effect::one_decides))
+    return 0;
   const int other = 1 - source;
   const Settled value = predicate(other);
-  return (opcode == Opcode::and_ ? value.clear : value.set) & ~racing(other);
+  return (does.has(effect::zero_decides) ? value.clear : value.set) & ~racing(other);
 }
 
 // The ways from a load to where lanes are, and what of its value comes along.

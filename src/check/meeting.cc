@@ -12,7 +12,7 @@
 
 namespace lemma::check {
 
-using isa::Opcode;
+namespace effect = isa::effect;
 using isa::SpecialRegister;
 using ptx::Instruction;
 using ptx::kNone;
@@ -47,24 +47,18 @@ public:
   bool step(const Instruction& instruction, bool divided) {
     if (!instruction.form() || instruction.operands.empty())
       return false;
-    const bool is_call = instruction.opcode == Opcode::call;
-    const size_t first = is_call ? 0 : ptx::first_source(instruction);
-    bool differs =
-        divided || guard(instruction) || isa::effects_of(instruction.opcode).has(isa::effect::varies);
+    const isa::Effects does = isa::effects_of(instruction.opcode);
+    bool differs = divided || guard(instruction) || does.has(effect::varies);
     if (!differs && !(together_ == Together::warp && is_of_warp(instruction)))
-      for (size_t i = first; i < instruction.operands.size() && !differs; ++i)
+      for (size_t i = ptx::first_source(instruction); i < instruction.operands.size() && !differs; ++i)
         differs = is_different(instruction.operands[i]);
-    if (instruction.opcode == Opcode::mov && is_thread(instruction.operands[1]))
+    if (does.has(effect::moves) && is_thread(instruction.operands[1]))
       threads_[instruction.operands[0].reg] = true;
     bool changed = false;
-    const auto mark = [&](uint32_t reg, bool) {
+    ptx::for_each_written(instruction, [&](uint32_t reg) {
       changed |= differs && !registers_[reg];
       registers_[reg] = registers_[reg] || differs;
-    };
-    if (is_call && instruction.operands.size() > 1)
-      ptx::for_each_register(instruction.operands[1], mark);
-    else if (!is_call && first == 1)
-      ptx::for_each_register(instruction.operands[0], mark);
+    });
     return changed;
   }
 
@@ -82,21 +76,18 @@ private:
         instruction.operands[2].kind != OperandKind::imm)
       return false;
     const uint64_t bits = instruction.operands[2].bits;
-    switch (instruction.opcode) {
-    case Opcode::shr:
+    const isa::Effects does = isa::effects_of(instruction.opcode);
+    const auto has_one = [&](std::initializer_list<isa::Qual> words) {
+      return instruction.one_of(words) != isa::Qual::none;
+    };
+    using isa::Qual;
+    if (does.has(effect::shifts_right))
       return bits >= 5;
-    case Opcode::and_:
+    if (does.has(effect::zero_decides))
       return bits % kLanes == 0;
-    case Opcode::setp:
-      return instruction.one_of({isa::Qual::lt, isa::Qual::lo, isa::Qual::ge, isa::Qual::hs}) !=
-                     isa::Qual::none
-                 ? bits % kLanes == 0
-                 : instruction.one_of({isa::Qual::le, isa::Qual::ls, isa::Qual::gt, isa::Qual::hi}) !=
-                           isa::Qual::none &&
-                       bits % kLanes == kLanes - 1;
-    default:
-      return false;
-    }
+    return does.has(effect::compares) &&
+           ((bits % kLanes == 0 && has_one({Qual::lt, Qual::lo, Qual::ge, Qual::hs})) ||
+            (bits % kLanes == kLanes - 1 && has_one({Qual::le, Qual::ls, Qual::gt, Qual::hi})));
   }
   bool is_different(const Operand& operand) const {
     if (operand.kind == OperandKind::reg && registers_[operand.reg])
@@ -155,8 +146,7 @@ MeetingPlaces::MeetingPlaces(const ptx::Function& function)
 bool MeetingPlaces::is_end(uint32_t block) const {
   if (block >= flow_.blocks.size() || flow_.blocks[block].begin == flow_.blocks[block].end)
     return true;
-  const Opcode opcode = function_.instructions[flow_.blocks[block].begin].opcode;
-  return opcode == Opcode::ret || opcode == Opcode::exit;
+  return isa::effects_of(function_.instructions[flow_.blocks[block].begin].opcode).has(effect::leaves);
 }
 
 MeetingPlaces::Divided MeetingPlaces::divided(Together together) const {

@@ -3,12 +3,13 @@
 #include "check/private_code.h"
 
 #include "isa/effects.h"
+#include "ptx/flow.h"
 
 #include <algorithm>
 
 namespace lemma::check {
 
-using isa::Opcode;
+namespace effect = isa::effect;
 using isa::Qual;
 using vgpu::Code;
 using vgpu::DecodedInst;
@@ -22,8 +23,9 @@ bool is_weak(const ptx::Instruction& instruction) {
 
 // Of which others see something, where its guard lets it execute, and nothing else.
 bool is_guarded_store(const Code& code, const DecodedInst& in) {
-  const Opcode opcode = code.opcode_of(in);
-  return in.guarded && (opcode == Opcode::st || opcode == Opcode::red) && effect_of(code, in) == Effect::acts;
+  const isa::Effects does = isa::effects_of(code.opcode_of(in));
+  return in.guarded && (is_store(does) || does.has(effect::accesses | effect::reduces)) &&
+         effect_of(code, in) == Effect::acts;
 }
 
 // All lie ahead of `join`, and lead nowhere else.
@@ -49,29 +51,25 @@ Effect effect_of(const Code& code, const DecodedInst& in) {
   if (in.source == ptx::kNone) // the decoder's own
     return in.dst_count != 0 ? Effect::computes : in.always_run ? Effect::branches : Effect::acts;
   const ptx::Instruction& instruction = code.function->instructions[in.source];
-  switch (instruction.opcode) {
-  case Opcode::bra:
+  const isa::Effects does = isa::effects_of(instruction.opcode);
+  if (ptx::is_branch(instruction))
     return Effect::branches;
-  case Opcode::ld:
+  if (is_load(does)) {
     if (in.updates || !is_weak(instruction))
       return Effect::acts;
     return instruction.has(Qual::local) || instruction.has(Qual::const_) || instruction.has(Qual::param)
                ? Effect::loads_privately
                : Effect::loads;
-  case Opcode::st:
-    return instruction.has(Qual::local) && is_weak(instruction) ? Effect::stores_privately : Effect::acts;
-  case Opcode::redux_sync:
-  case Opcode::vote_sync:
-    return Effect::gathers;
-  default:
-    return isa::effects_of(instruction.opcode).has(isa::effect::pure) && !in.updates && in.dst_count != 0
-               ? Effect::computes
-               : Effect::acts;
   }
+  if (is_store(does))
+    return instruction.has(Qual::local) && is_weak(instruction) ? Effect::stores_privately : Effect::acts;
+  if (does.has(effect::collects))
+    return Effect::gathers;
+  return does.has(effect::pure) && !in.updates && in.dst_count != 0 ? Effect::computes : Effect::acts;
 }
 
-bool reads_carry(Opcode opcode) {
-  return isa::effects_of(opcode).has(isa::effect::carry);
+bool reads_carry(isa::Opcode opcode) {
+  return isa::effects_of(opcode).has(effect::carry);
 }
 
 bool writes_carry(const Code& code, const DecodedInst& in) {
@@ -79,7 +77,7 @@ bool writes_carry(const Code& code, const DecodedInst& in) {
 }
 
 bool may_load_local(const Code& code, const DecodedInst& in) {
-  if (code.opcode_of(in) != Opcode::ld)
+  if (!is_load(isa::effects_of(code.opcode_of(in))))
     return false;
   const ptx::Instruction& instruction = code.function->instructions[in.source];
   const auto is_other = [&](Qual space) { return instruction.has(space); };

@@ -25,7 +25,7 @@ enum class Effect : uint8_t {
   loads,            // a weak load: what is at an address
   loads_privately,  // ... of memory that only reads can reach, or the thread alone
   stores_privately, // to the thread's own memory
-  gathers,          // its destinations, of all lanes together: redux, vote
+  gathers,          // its destinations, of all lanes together: redux, vote, match
   branches,         // where its lanes go on: bra
   acts,             // what others may see, or its destinations in another way
 };

@@ -3,6 +3,7 @@
 // instruction, or of two that do not fit. See checker.h.
 #include "check/checker.h"
 #include "check/edits.h"
+#include "isa/effects.h"
 #include "vgpu/deadlock.h"
 #include "vgpu/exec.h"
 #include "vgpu/place.h"
@@ -13,8 +14,6 @@
 #include <algorithm>
 
 namespace lemma::check {
-
-using isa::Opcode;
 
 namespace {
 
@@ -95,7 +94,8 @@ void Checker::meets_at_barrier(const vgpu::Cta& cta, uint32_t id, const Gatherin
   for (const BarrierArrival& arrival : barrier.arrivals) {
     const Statement& here = arrival.who;
     const ptx::Instruction& instruction = here.code->function->instructions[here.instruction.index];
-    if (instruction.opcode != Opcode::bar && !instruction.has(isa::Qual::aligned))
+    if (!isa::effects_of(instruction.opcode).has(isa::effect::aligned) &&
+        !instruction.has(isa::Qual::aligned))
       continue;
     LaneMask together = 0;
     const Statement* other = nullptr;
@@ -143,7 +143,7 @@ static Remedy invalidation(const Statement& init) {
 void Checker::initializes(ClusterState& cluster, const vgpu::Exec& x, const vgpu::SharedPlace& at, int lane) {
   MbarrierState& mbarrier = cluster.mbarrier(at);
   const Statement here = Statement::at(x, LaneMask{1} << lane);
-  const bool begins = x.code->opcode_of(here.instruction) == Opcode::mbarrier_init;
+  const bool begins = isa::effects_of(x.code->opcode_of(here.instruction)).has(isa::effect::makes_mbarrier);
   if (begins && mbarrier.alive)
     misuse(
         {.id = "mbarrier.init",

@@ -9,6 +9,7 @@
 
 namespace lemma::check {
 
+namespace effect = isa::effect;
 using isa::Opcode;
 using isa::StateSpace;
 using ptx::Operand;
@@ -77,25 +78,16 @@ private:
     const auto source = [&](size_t i) {
       return i < instruction.operands.size() ? value(instruction.operands[i]) : kNumber;
     };
-    switch (instruction.opcode) {
-    case Opcode::mov:
-    case Opcode::cvt:
-    case Opcode::cvta:
+    const isa::Effects does = isa::effects_of(instruction.opcode);
+    if (does.has_any(effect::moves | effect::converts))
       return source(1);
-    case Opcode::add:
-    case Opcode::or_:
-    case Opcode::and_:
-    case Opcode::xor_:
-      return sum(source(1), source(2));
-    case Opcode::sub:
+    if (instruction.opcode == Opcode::sub)
       return source(2) > kNumber ? kNumber : source(1);
-    case Opcode::mad:
+    if (does.has_any(effect::adds | effect::bitwise))
+      return sum(source(1), source(2));
+    if (instruction.opcode == Opcode::mad)
       return source(1) > kNumber || source(2) > kNumber ? kMixed : source(3);
-    case Opcode::selp:
-      return join(source(1), source(2));
-    default:
-      return kNumber;
-    }
+    return does.has(effect::selects) ? join(source(1), source(2)) : kNumber;
   }
 
   uint32_t value(const Operand& operand) {

@@ -5,6 +5,7 @@
 // Tests: tests/check/corpus/advice.py, tests/unit/check/rewrite_test.cc.
 #include "check/advice.h"
 #include "check/edits.h"
+#include "isa/effects.h"
 #include "ptx/registers.h"
 
 #include <fmt/format.h>
@@ -17,7 +18,6 @@
 
 namespace lemma::check {
 
-using isa::Opcode;
 using ptx::Function;
 using ptx::Instruction;
 using ptx::kNone;
@@ -28,36 +28,15 @@ namespace {
 
 constexpr uint32_t kBarriers = 16; // of a CTA
 
-// Calls f(reg, index of the operand) for what the instruction reads, its guard apart.
-template <class F>
-void each_read(const Instruction& instruction, F f) {
-  if (!instruction.form())
-    return;
-  for (size_t i = ptx::first_source(instruction); i < instruction.operands.size(); ++i)
-    ptx::for_each_register(instruction.operands[i], [&](uint32_t reg, bool) { f(reg, i); });
-}
-
-// ... writes.
-template <class F>
-void each_written(const Instruction& instruction, F f) {
-  if (!instruction.form() || instruction.operands.empty())
-    return;
-  const bool is_call = instruction.opcode == Opcode::call;
-  if (is_call && instruction.operands.size() > 1)
-    ptx::for_each_register(instruction.operands[1], [&](uint32_t reg, bool) { f(reg); });
-  else if (!is_call && ptx::first_source(instruction) == 1)
-    ptx::for_each_register(instruction.operands[0], [&](uint32_t reg, bool) { f(reg); });
-}
-
 bool reads(const Instruction& instruction, uint32_t reg) {
   bool found = instruction.guard.reg == reg;
-  each_read(instruction, [&](uint32_t read, size_t) { found |= read == reg; });
+  ptx::for_each_read(instruction, [&](uint32_t read, size_t) { found |= read == reg; });
   return found;
 }
 
 bool writes(const Instruction& instruction, uint32_t reg) {
   bool found = false;
-  each_written(instruction, [&](uint32_t written) { found |= written == reg; });
+  ptx::for_each_written(instruction, [&](uint32_t written) { found |= written == reg; });
   return found;
 }
 
@@ -92,22 +71,22 @@ std::optional<Number> number_of(const Function& function, uint32_t index, size_t
       writer = i;
       ++writers;
     }
-    each_read(other, [&](uint32_t reg, size_t at) {
+    ptx::for_each_read(other, [&](uint32_t reg, size_t at) {
       shared |= reg == its.reg && (other.opcode != instruction.opcode || at != operand);
     });
   }
   if (writers != 1)
     return std::nullopt;
   const Instruction& mov = function.instructions[writer];
-  if (mov.opcode != Opcode::mov || mov.guard.reg != kNone || mov.operands.size() != 2 ||
-      mov.operands[1].kind != OperandKind::imm)
+  if (!isa::effects_of(mov.opcode).has(isa::effect::moves) || mov.guard.reg != kNone ||
+      mov.operands.size() != 2 || mov.operands[1].kind != OperandKind::imm)
     return std::nullopt;
   return shared || !by_mov ? Number{index, its.range, value_of(mov.operands[1])}
                            : Number{writer, mov.operands[1].range, value_of(mov.operands[1])};
 }
 
 bool is_barrier(const Instruction& instruction) {
-  return instruction.opcode == Opcode::bar || instruction.opcode == Opcode::barrier;
+  return isa::effects_of(instruction.opcode).has(isa::effect::meets_cta);
 }
 
 // A barrier that no instruction names. Those that are computed are low ones, as a rule.
@@ -255,7 +234,7 @@ bool put_removal(const Remedy& remedy, Edits& to) {
   const vgpu::Code& code = *remedy.at.code;
   const Instruction& removed = remedy.at.ptx();
   bool is_read = false;
-  each_written(removed, [&](uint32_t reg) {
+  ptx::for_each_written(removed, [&](uint32_t reg) {
     for (const Instruction& other : code.function->instructions)
       is_read |= reads(other, reg);
   });

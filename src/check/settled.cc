@@ -1,14 +1,13 @@
 // A predicate that one instruction makes has each time what comes of that one's sources. See settled.h.
 #include "check/settled.h"
 
-#include "isa/vocabulary.h"
+#include "isa/effects.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace lemma::check {
 
-using isa::Opcode;
 using isa::Qual;
 using vgpu::DecodedInst;
 
@@ -55,13 +54,13 @@ Settled SettledPredicates::of(uint32_t predicate, const std::byte* registers, in
     const vgpu::Slot& slot = code_.srcs_of(in)[static_cast<size_t>(i)];
     return is_predicate(slot) ? of(slot.offset, registers, steps + 1) : Settled{};
   };
-  const Opcode opcode = code_.opcode_of(in);
-  if (opcode == Opcode::and_)
+  const isa::Effects does = isa::effects_of(code_.opcode_of(in));
+  if (does.has(isa::effect::zero_decides))
     return both(source(0), source(1));
-  if (opcode == Opcode::or_)
+  if (does.has(isa::effect::one_decides))
     return either(source(0), source(1));
   constexpr int kCombinedWith = 2;
-  if (opcode != Opcode::setp || in.op_count != in.dst_count + kCombinedWith + 1)
+  if (!does.has(isa::effect::compares) || in.op_count != in.dst_count + kCombinedWith + 1)
     return {};
   const ptx::Instruction& setp = code_.function->instructions[in.source];
   return setp.has(Qual::and_)  ? both({}, source(kCombinedWith))

@@ -1,7 +1,9 @@
 // What each kind of instruction does with undefined values. See undefined.h.
 #include "check/undefined.h"
 
+#include "isa/catalogue.h"
 #include "isa/effects.h"
+#include "isa/form.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +13,7 @@
 
 namespace lemma::check {
 
-using isa::Opcode;
+namespace effect = isa::effect;
 using isa::StateSpace;
 using vgpu::AsyncKind;
 using vgpu::AsyncOperation;
@@ -44,60 +46,32 @@ enum class Deed : uint8_t {
   forgets
 };
 
+// Of what is asynchronous: that its registers have what is stored, or reduced with: st.async and red.async.
+bool has_values(isa::Effects does) {
+  return does.has(effect::asynchronous | effect::ordered);
+}
+
 Deed deed_of(const ptx::Instruction& instruction) {
-  if (isa::effects_of(instruction.opcode).has(isa::effect::jumps))
-    return Deed::decides;
-  switch (instruction.opcode) {
-  case Opcode::mov:
-    return Deed::moves;
-  case Opcode::cvt:
-    return Deed::converts;
-  case Opcode::shl:
-  case Opcode::shr:
-    return Deed::shifts;
-  case Opcode::and_:
-  case Opcode::or_:
-    return Deed::masks;
-  case Opcode::selp:
-    return Deed::selects;
-  case Opcode::shfl_sync:
-  case Opcode::shfl:
-    return Deed::shuffles;
-  case Opcode::redux_sync:
-  case Opcode::vote_sync:
-  case Opcode::match:
-    return Deed::collects;
-  case Opcode::bar:
-  case Opcode::barrier:
-    return Deed::votes;
-  case Opcode::ld:
-  case Opcode::st:
-  case Opcode::atom:
-  case Opcode::red:
-    return Deed::accesses;
-  case Opcode::cp_async:
-  case Opcode::cp_async_bulk:
-  case Opcode::cp_reduce_async_bulk:
-  case Opcode::cp_async_bulk_tensor:
-  case Opcode::cp_reduce_async_bulk_tensor:
-  case Opcode::clusterlaunchcontrol_try_cancel:
-    return Deed::issues;
-  case Opcode::st_async:
-  case Opcode::red_async: // in global memory as st and red
-    return instruction.has(isa::Qual::mbarrier_complete_tx_bytes) ? Deed::issues : Deed::accesses;
-  case Opcode::ldmatrix:
-  case Opcode::stmatrix:
-  case Opcode::movmatrix:
-  case Opcode::wmma_load:
-  case Opcode::wmma_store:
-    return Deed::matrices;
-  case Opcode::mma:
-  case Opcode::wmma_mma:
-  case Opcode::call:
-    return Deed::forgets;
-  default:
-    return Deed::computes;
-  }
+  static constexpr std::pair<isa::Effects, Deed> kDeeds[] = {
+      {effect::jumps, Deed::decides},      {effect::calls, Deed::forgets},
+      {effect::moves, Deed::moves},        {effect::converts, Deed::converts},
+      {effect::shifts_left, Deed::shifts}, {effect::shifts_right, Deed::shifts},
+      {effect::zero_decides, Deed::masks}, {effect::one_decides, Deed::masks},
+      {effect::selects, Deed::selects},    {effect::shuffles, Deed::shuffles},
+      {effect::collects, Deed::collects},  {effect::meets_cta, Deed::votes},
+      {effect::accesses, Deed::accesses},
+  };
+  const isa::Effects does = isa::effects_of(instruction.opcode);
+  for (const auto& [what, deed] : kDeeds)
+    if (does.has(what))
+      return deed;
+  // st.async and red.async in global memory are as st and red.
+  if (does.has(effect::asynchronous | effect::writes))
+    return !has_values(does) || instruction.has(isa::Qual::mbarrier_complete_tx_bytes) ? Deed::issues
+                                                                                       : Deed::accesses;
+  if (const isa::MatrixRow* row = instruction.form()->matrix; row && !does.has(effect::wgmma))
+    return row->numeric == isa::Numeric::none ? Deed::matrices : Deed::forgets;
+  return Deed::computes;
 }
 
 // Of a register of that slot; predicates have one.
@@ -246,7 +220,7 @@ void UndefinedValues::begin(const Exec& x, const Report& report) {
   by_byte_ = shuffled_ = false;
   if (values_.empty() && votes_.empty() && in_registers_ != now_)
     return;
-  const Opcode opcode = x.code->opcode_of(in);
+  const isa::Effects does = isa::effects_of(x.code->opcode_of(in));
   const Deed deed = in.source == ptx::kNone ? Deed::computes : deed_of(x.ptx_instruction(in));
   const int sources = in.op_count - in.dst_count;
   const auto use = [&](const Value& value, LaneMask lanes, std::string_view how) {
@@ -269,12 +243,10 @@ void UndefinedValues::begin(const Exec& x, const Report& report) {
     give(1);
     return;
   case Deed::issues: {
-    const bool has_values = opcode == Opcode::st_async || opcode == Opcode::red_async;
-    use(value_of_sources(x, in, 0, has_values ? kFirstOfStAsync : sources), x.active,
-        "says what an asynchronous operation accesses");
+    const int accesses = has_values(does) ? kFirstOfStAsync : sources;
+    use(value_of_sources(x, in, 0, accesses), x.active, "says what an asynchronous operation accesses");
     use(guard, x.mask, "decides whether memory is accessed");
-    if (has_values)
-      give(kFirstOfStAsync);
+    give(accesses);
     return;
   }
   case Deed::matrices:
@@ -287,10 +259,10 @@ void UndefinedValues::begin(const Exec& x, const Report& report) {
     convert(x, in);
     break;
   case Deed::shifts:
-    shift(x, in, opcode == Opcode::shl);
+    shift(x, in, does.has(effect::shifts_left));
     break;
   case Deed::masks:
-    mask(x, in, opcode == Opcode::or_);
+    mask(x, in, does.has(effect::one_decides));
     break;
   case Deed::selects: {
     const LaneMask first = x.pred(in, 2);
@@ -609,7 +581,7 @@ void UndefinedValues::access_lanes(const Exec& x, const vgpu::WarpAccess& access
   const vgpu::Access& what = access.access;
   const DecodedInst& in = *what.instruction;
   const bool writes = vgpu::writes(what.kind), is_atomic = what.kind == vgpu::AccessKind::atomic;
-  const bool loads = x.code->opcode_of(in) == Opcode::ld;
+  const bool loads = is_load(isa::effects_of(x.code->opcode_of(in)));
   if (writes && what.space == StateSpace::global)
     for (const Value& given : given_)
       if (const LaneMask used = given.lanes & (is_atomic ? kAllLanes : given.computed) & access.pieces) {

@@ -7,7 +7,6 @@
 
 namespace lemma::check {
 
-using isa::Opcode;
 using vgpu::DecodedInst;
 using vgpu::Exec;
 
@@ -35,7 +34,7 @@ void UndefinedValues::collect(const Exec& x, const DecodedInst& in) {
     made_.set_bits(x.active, bits, given.origin);
     return;
   }
-  const bool votes = x.code->opcode_of(in) == Opcode::vote_sync;
+  const bool votes = x.src_slot(in, 0).bytes == 0; // of predicates
   const bool all = votes && instruction.has(isa::Qual::all), any = votes && instruction.has(isa::Qual::any);
   vgpu::for_lanes(x.active, [&](int lane) {
     const auto members = static_cast<LaneMask>(x.src_lane(in, mask, lane)) & x.active;

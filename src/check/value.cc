@@ -1,7 +1,7 @@
 // Values from registers. See value.h.
 #include "check/value.h"
 
-#include "isa/vocabulary.h"
+#include "isa/effects.h"
 #include "vgpu/matrix_moves.h"
 
 #include <fmt/format.h>
@@ -47,7 +47,7 @@ std::vector<std::byte> written_value(const vgpu::Exec& x, const vgpu::WarpAccess
   const vgpu::DecodedInst& in = *access.access.instruction;
   if (access.access.kind != vgpu::AccessKind::write || &in != &x.code->insts[x.pc])
     return {};
-  if (x.code->opcode_of(in) == isa::Opcode::st)
+  if (is_store(isa::effects_of(x.code->opcode_of(in))))
     return value_of_st(x, in, piece);
   const auto move = vgpu::matrix_move_of(*x.code, in);
   return move ? value_of_matrix(x, in, *move, piece, access.piece_bytes) : std::vector<std::byte>{};

@@ -39,6 +39,8 @@ TEST(Loaded, IsNoRaceWhereOneThreadUsesIt) {
   EXPECT_EQ(in_both_orders("shfl.sync.bfly.b32 %r3, %r2, 1, 31, -1;\nadd.u32 %r3, %r3, %r2;\n"
                            "@%p st.global.u32 [%out], %r3;"),
             "note");
+  // What all lanes match, or vote, is nobody's.
+  EXPECT_EQ(in_both_orders("@%p st.global.u32 [%out], %r2;\nmatch.any.sync.b32 %r3, %r1, -1;"), "note");
   // A branch in the place of the predicate.
   EXPECT_EQ(in_both_orders("@!%p bra L_end;\nst.global.u32 [%out], %r2;\nL_end:"), "note");
 }
@@ -115,8 +117,17 @@ TEST(Loaded, IsARaceWhereAPredicateDecidesWhatOthersSee) {
         "selp.u32 %r3, 4, 0, %q;\nadd.u32 %r3, %r3, %a;\nld.shared.u32 %r4, [%r3];\n",
         // all lanes have what lanes with the value have voted
         "vote.sync.any.pred %q, %q, -1;\n@!%q st.shared.u32 [%a], 1;\n",
-        "redux.sync.add.u32 %r3, %r1, -1;\n@%p st.shared.u32 [%a], %r3;\n"})
+        "redux.sync.add.u32 %r3, %r1, -1;\n@%p st.shared.u32 [%a], %r3;\n",
+        "match.any.sync.b32 %r3, %r1, -1;\n@%p st.shared.u32 [%a], %r3;\n"})
     EXPECT_EQ(in_both_orders(kDecides + use), "error") << use;
+}
+
+TEST(Loaded, IsWhatLduHasGot) {
+  const std::string load =
+      "ldu.global.u32 %r1, [%out];\nadd.u32 %r2, %r1, 1;\n@%p st.global.u32 [%out], %r2;\n";
+  const std::string found = "race.global: ldu.global.u32 ~ st.global.u32\n";
+  EXPECT_EQ(findings_of(kernel(load), 96), "note " + found);
+  EXPECT_EQ(findings_of(kernel(load + "@!%p st.shared.u32 [%a], %r2;"), 96), found);
 }
 
 // A branch past a store is nothing to those that a guard keeps from it.

@@ -18,6 +18,8 @@ TEST(Undefined, IsAUseWhereItCanBeSeen) {
             "memory.undefined: ld.shared.u32 ~ bra\n");
   EXPECT_EQ(used("and.b32 %r2, %r1, 60;\nadd.u32 %r2, %r2, %s;\nld.shared.u32 %r3, [%r2];"),
             "memory.undefined: ld.shared.u32 ~ ld.shared.u32\n");
+  EXPECT_EQ(used("and.b32 %r2, %r1, 60;\nmad.wide.u32 %g, %r2, 4, %out;\nldu.global.u32 %r3, [%g];"),
+            "memory.undefined: ld.shared.u32 ~ ldu.global.u32\n");
 }
 
 TEST(Undefined, GoesThroughSharedMemoryAndShuffles) {
