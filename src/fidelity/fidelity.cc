@@ -43,27 +43,16 @@ std::optional<SpecialRegister> reads_machines_own(const ptx::Instruction& instru
 
 // An atomic sum: of a tensor's elements nobody knows the type here.
 bool adds_floats(const ptx::Instruction& instruction) {
-  switch (instruction.opcode) {
-  case Opcode::atom:
-  case Opcode::red:
-  case Opcode::red_async:
-  case Opcode::cp_reduce_async_bulk:
-    return instruction.has(Qual::add) && std::any_of(instruction.types().begin(), instruction.types().end(),
-                                                     [](isa::Type type) { return isa::is_float(type); });
-  default:
-    return false;
-  }
+  const isa::Effects does = isa::effects_of(instruction.opcode);
+  return (is_atomic(does) || does.has(isa::effect::reduces)) && instruction.has(Qual::add) &&
+         std::any_of(instruction.types().begin(), instruction.types().end(),
+                     [](isa::Type type) { return isa::is_float(type); });
 }
 
 // What the PTX ISA does not define to the bit, and no recording covers either: which random bits round which
 // element.
 bool is_assumed(const ptx::Instruction& instruction) {
   return instruction.has(Qual::rs);
-}
-
-// What a fetch gives follows from a recording alone; surfaces move bits.
-bool is_fetch(Opcode opcode) {
-  return opcode == Opcode::tex || opcode == Opcode::tld4;
 }
 
 // Was the machine's arithmetic what the records were made with?
@@ -135,7 +124,7 @@ Known how_known(const ptx::Instruction& instruction, int sm) {
     return known;
   }
   known.evidence = checked_on_hardware(*form).gpu;
-  if (is_fetch(instruction.opcode)) {
+  if (isa::effects_of(instruction.opcode).has(isa::effect::samples)) { // what surfaces give is defined
     known.fidelity = sm == 90 ? Fidelity::recorded : Fidelity::assumed;
     known.evidence = sm == 90 ? "NVIDIA H200" : "as on sm_90";
   } else if (instruction.opcode == Opcode::activemask) {

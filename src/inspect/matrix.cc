@@ -3,6 +3,7 @@
 #include "inspect/availability.h"
 #include "inspect/matrix_model.h"
 #include "inspect/matrix_name.h"
+#include "isa/effects.h"
 #include "layout/sparse.h"
 #include "lemma/isa.h"
 
@@ -15,7 +16,6 @@ namespace inspect {
 namespace {
 
 using isa::MatrixRow;
-using isa::Opcode;
 using layout::Coord;
 using layout::Fragment;
 using layout::Mode;
@@ -31,7 +31,7 @@ std::vector<std::string> words_of(const isa::TypeSet& types) {
 // "wmma.load.a"
 std::string title_of(const MatrixRow& row) {
   const std::string opcode(isa::to_string(row.opcode));
-  const bool names_matrix = row.opcode == Opcode::wmma_load || row.opcode == Opcode::wmma_store;
+  const bool names_matrix = row.fragments == isa::FragmentRule::wmma && row.numeric == isa::Numeric::none;
   const std::string of = names_matrix ? fmt::format(".{}", "abcd"[static_cast<int>(row.matrix)]) : "";
   return opcode + of + (row.sparse == isa::Qual::none ? "" : fmt::format(".{}", isa::to_string(row.sparse)));
 }
@@ -53,19 +53,16 @@ MatrixInstruction instruction_of(const MatrixRow& row) {
 }
 
 std::string_view summary_of(const MatrixRow& row) {
-  switch (row.opcode) {
-  case Opcode::wmma_load:
-    return "A warp loads a matrix into its fragments.";
-  case Opcode::wmma_store:
-    return "A warp stores its fragments as a matrix.";
-  case Opcode::ldmatrix:
-    return "A warp loads matrices from shared memory; each lane gives the address of a row.";
-  case Opcode::stmatrix:
-    return "A warp stores matrices to shared memory; each lane gives the address of a row.";
-  case Opcode::movmatrix:
+  if (row.numeric == isa::Numeric::none) {
+    const bool of_rows = row.fragments == isa::FragmentRule::m8n8;
+    const isa::Effects does = isa::effects_of(row.opcode);
+    if (does.has(isa::effect::reads))
+      return of_rows ? "A warp loads matrices from shared memory; each lane gives the address of a row."
+                     : "A warp loads a matrix into its fragments.";
+    if (does.has(isa::effect::writes))
+      return of_rows ? "A warp stores matrices to shared memory; each lane gives the address of a row."
+                     : "A warp stores its fragments as a matrix.";
     return "A warp transposes a matrix across its registers.";
-  default:
-    break;
   }
   if (row.fragments == isa::FragmentRule::wgmma)
     return "A warpgroup multiplies, asynchronously: D = A * B + D, or A * B. B, and A if it is not in "
@@ -204,7 +201,7 @@ MatrixOperand public_operand(const MatrixRow& row, const Operand& operand) {
     out.notes.push_back(metadata_note(row, operand.fragment));
   if (operand.is_scales())
     out.notes.push_back(scales_note(row, operand));
-  if (row.opcode == Opcode::movmatrix && operand.name == "d")
+  if (is_movmatrix(row) && operand.name == "d")
     out.notes.emplace_back("d: in the rows and columns of a, whose transpose it is");
   return out;
 }

@@ -3,6 +3,7 @@
 // beginnings, parts, patterns with * or targets (fits).
 #include "inspect/matrix_name.h"
 
+#include "isa/effects.h"
 #include "support/diagnostic.h"
 
 #include <fmt/format.h>
@@ -14,7 +15,6 @@ namespace lemma::inspect {
 namespace {
 
 using isa::MatrixRow;
-using isa::Opcode;
 using isa::Qual;
 using isa::Type;
 using layout::Matrix;
@@ -94,7 +94,7 @@ std::vector<Operand> moved_matrices(const MatrixName& name) {
     return made;
   };
   std::vector<Operand> operands = {operand("d", Matrix::d, name.has(Qual::trans))};
-  if (row.opcode == Opcode::movmatrix)
+  if (is_movmatrix(row))
     operands.push_back(operand("a", Matrix::a, false));
   return operands;
 }
@@ -111,6 +111,11 @@ Operand scales(const MatrixRow& row, Matrix matrix) {
 
 bool MatrixName::has(Qual qual) const {
   return std::find(quals.begin(), quals.end(), qual) != quals.end();
+}
+
+bool is_movmatrix(const MatrixRow& row) {
+  return row.fragments == isa::FragmentRule::m8n8 &&
+         !isa::effects_of(row.opcode).has_any(isa::effect::reads | isa::effect::writes);
 }
 
 std::string pattern_of(const MatrixRow& row) {

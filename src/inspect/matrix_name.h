@@ -46,6 +46,9 @@ Result<MatrixName, std::string> find_matrix(std::string_view name);
 // D, A, B, C, in the instruction's order, and what goes with them; the one that moves of loads and stores.
 std::vector<Operand> operands_of(const MatrixName& name);
 
+// It alone of what moves matrices touches no memory.
+bool is_movmatrix(const isa::MatrixRow& row);
+
 // All spellings in one: "mma.sync.aligned.m16n8k32.row.col{.satfinite}.s32.{s8,u8}.{s8,u8}.s32".
 std::string pattern_of(const isa::MatrixRow& row);
 

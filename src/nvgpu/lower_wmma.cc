@@ -12,6 +12,7 @@
 #include "nvgpu/lower.h"
 
 #include "isa/catalogue.h"
+#include "isa/effects.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -74,13 +75,14 @@ void add_once(std::vector<std::string>& list, std::string text) {
     list.push_back(std::move(text));
 }
 
-// Whether an instruction of this opcode moves such a matrix.
-LogicalResult check_moved(Operation* op, isa::Opcode opcode, gpu::MMAMatrixType type) {
-  const bool stores = opcode == isa::Opcode::wmma_store;
+// Whether a wmma.store, or a wmma.load, moves such a matrix.
+LogicalResult check_moved(Operation* op, bool stores, gpu::MMAMatrixType type) {
+  const isa::Effects moves = stores ? isa::effect::writes : isa::effect::reads;
   const layout::Matrix matrix = matrix_of(type);
   std::vector<std::string> legal;
   for (const isa::MatrixRow& row : isa::matrix_rows()) {
-    if (row.opcode != opcode || row.matrix != (stores ? layout::Matrix::d : matrix))
+    if (row.fragments != isa::FragmentRule::wmma || row.numeric != isa::Numeric::none ||
+        !isa::effects_of(row.opcode).has(moves) || row.matrix != (stores ? layout::Matrix::d : matrix))
       continue;
     const isa::TypeSet& types = stores                        ? row.types.d
                                 : matrix == layout::Matrix::a ? row.types.a
@@ -96,7 +98,7 @@ LogicalResult check_moved(Operation* op, isa::Opcode opcode, gpu::MMAMatrixType 
         add_once(legal, fmt::format("{}x{}x{}", rows, columns, mlir_word(word)));
   }
   return op->emitOpError() << (stores ? "stores " : "loads ") << type << ", which no "
-                           << StringRef(isa::to_string(opcode)) << " does; legal: \""
+                           << (stores ? "wmma.store" : "wmma.load") << " does; legal: \""
                            << (stores ? StringRef("COp") : type.getOperand()) << "\" of "
                            << fmt::format("{}", fmt::join(legal, ", "));
 }
@@ -108,7 +110,7 @@ LogicalResult check_product(gpu::SubgroupMmaComputeOp op) {
   const int64_t m = c.getShape()[0], n = c.getShape()[1], k = a.getShape()[1];
   std::vector<std::string> legal;
   for (const isa::MatrixRow& row : isa::matrix_rows()) {
-    if (row.opcode != isa::Opcode::wmma_mma)
+    if (row.fragments != isa::FragmentRule::wmma || row.numeric == isa::Numeric::none)
       continue;
     for (const isa::Type type : row.types.a)
       for (const isa::Type sum : row.types.c) {
@@ -421,9 +423,9 @@ LogicalResult check_wmma(Operation* root) {
   const WalkResult result = root->walk([](Operation* op) {
     LogicalResult legal = success();
     if (auto load = dyn_cast<gpu::SubgroupMmaLoadMatrixOp>(op))
-      legal = check_moved(op, isa::Opcode::wmma_load, cast<gpu::MMAMatrixType>(load.getRes().getType()));
+      legal = check_moved(op, false, cast<gpu::MMAMatrixType>(load.getRes().getType()));
     else if (auto store = dyn_cast<gpu::SubgroupMmaStoreMatrixOp>(op))
-      legal = check_moved(op, isa::Opcode::wmma_store, cast<gpu::MMAMatrixType>(store.getSrc().getType()));
+      legal = check_moved(op, true, cast<gpu::MMAMatrixType>(store.getSrc().getType()));
     else if (auto product = dyn_cast<gpu::SubgroupMmaComputeOp>(op))
       legal = check_product(product);
     else if (auto elementwise = dyn_cast<gpu::SubgroupMmaElementwiseOp>(op))

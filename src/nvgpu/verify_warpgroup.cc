@@ -51,7 +51,7 @@ std::string legal_types() {
   };
   std::vector<std::string> rows;
   for (const isa::MatrixRow& row : isa::matrix_rows())
-    if (row.opcode == isa::Opcode::wgmma_mma_async && row.sparse == isa::Qual::none)
+    if (row.fragments == isa::FragmentRule::wgmma && row.sparse == isa::Qual::none)
       rows.push_back(
           fmt::format("{} x {} -> {}", any_of(row.types.a), any_of(row.types.b), any_of(row.types.d)));
   return fmt::format("{}", fmt::join(rows, ", "));
@@ -59,7 +59,7 @@ std::string legal_types() {
 
 const isa::MatrixRow* find_row(isa::Type d, isa::Type a, isa::Type b) {
   for (const isa::MatrixRow& row : isa::matrix_rows())
-    if (row.opcode == isa::Opcode::wgmma_mma_async && row.sparse == isa::Qual::none && row.types.d.has(d) &&
+    if (row.fragments == isa::FragmentRule::wgmma && row.sparse == isa::Qual::none && row.types.d.has(d) &&
         row.types.a.has(a) && row.types.b.has(b))
       return &row;
   return nullptr;

@@ -80,6 +80,8 @@ TEST(Fidelity, OfWhatIsTheMachinesOwnIsApproximate) {
   EXPECT_EQ(known("mov.u32 %r0, %smid;", 90).fidelity, Fidelity::approximate);
   EXPECT_EQ(known("mov.u32 %r0, %tid.x;", 90).fidelity, Fidelity::exact);
   EXPECT_EQ(known("red.global.add.f32 [%rd0], %f0;", 90).fidelity, Fidelity::approximate);
+  EXPECT_EQ(known("multimem.red.relaxed.gpu.global.add.f32 [%rd0], %f0;", 90).fidelity,
+            Fidelity::approximate);
   EXPECT_EQ(known("activemask.b32 %r0;", 90).fidelity, Fidelity::approximate);
   EXPECT_EQ(known("red.global.add.u32 [%rd0], %r0;", 90).fidelity, Fidelity::exact);
 }
