@@ -22,7 +22,7 @@ import sys
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAMS = ("isa_test", "ptx_test", "verify_test", "vgpu_test", "golden_test", "ptxas_targets_test")
+PROGRAMS = ("isa_test", "ptx_test", "verify_test", "vgpu_test", "golden_test", "golden_effects_test", "ptxas_targets_test")
 TARGETS = ("lemma_rows", "lemma_cli", *PROGRAMS)
 PAGE = "docs/isa.md"
 SLOW = "*Assembler*:Hostile.*"  # asks ptxas about every row; or is about no fact
@@ -97,6 +97,50 @@ MUTANTS = (
         "int to_skip = matrix == Matrix::b ? 1 : 0;",
         "int to_skip = 0 * static_cast<int>(matrix);",
         ("Mma.GivesTheBitsOfTheModel", "Mma.MultipliesWholeNumbersExactly"),
+    ),
+    Mutant(
+        "effect-reads",
+        "src/isa/rows/m8n8.inc",
+        'OPCODE(ldmatrix, "ldmatrix", by_warp | reads | faults)',
+        'OPCODE(ldmatrix, "ldmatrix", by_warp | faults)',
+        ("Effects.NothingIsDoneThatTheRowDenies", "Lint.ProxyFences"),
+    ),
+    Mutant(
+        "effect-bitwise",
+        "src/isa/forms/logic.inc",
+        'OPCODE(xor_, "xor", pure | bitwise)',
+        'OPCODE(xor_, "xor", pure)',
+        ("Effects.SayWhatAPureOneMakesOfNumbers",),
+    ),
+    Mutant(
+        "effect-commits",
+        "src/isa/forms/async_copy.inc",
+        '"cp.async.bulk.commit_group", commits | bulk_group)',
+        '"cp.async.bulk.commit_group", bulk_group)',
+        (
+            "Effects.NothingIsDoneThatTheRowDenies",
+            "Lint.GroupsOfBulkCopies",
+            "Lint.IsSilentOnProgramsThatAreRight",
+            "Lint.ProxyFences",
+        ),
+    ),
+    Mutant(
+        "effect-masked",
+        "src/isa/forms/synchronization.inc",
+        'OPCODE(redux_sync, "redux.sync", masked | collects | faults)',
+        'OPCODE(redux_sync, "redux.sync", collects | faults)',
+        (
+            "Effects.LoadsStoresAndAtomicsHaveTheirOperands",
+            "Effects.NothingIsDoneThatTheRowDenies",
+            "Effects.WhatIsMaskedHasItsMembermaskLast",
+        ),
+    ),
+    Mutant(
+        "effect-reduces",
+        "src/isa/forms/synchronization.inc",
+        'OPCODE(red, "red", updates | reduces | accesses |',
+        'OPCODE(red, "red", updates | accesses |',
+        ("Effects.LoadsStoresAndAtomicsHaveTheirOperands",),
     ),
     Mutant(
         "machine-size",

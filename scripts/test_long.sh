@@ -47,6 +47,9 @@ recorded_cases() {
   return $status
 }
 
+# What no instruction does that its row of effects denies, in all cases.
+effects() { LEMMA_EFFECTS_ALL=1 build/bin/golden_effects_test; }
+
 # Each on four targets, in turns of the jobs.
 linalg_programs() {
   local each=$((1000 / jobs)) python pids=() status=0
@@ -128,7 +131,7 @@ presets() {
 }
 
 failed=()
-for part in ${PARTS:-approximate_functions hostile_programs defined_programs planted_bugs advice recorded_cases front_end seed_of_the_day threads cuda_samples leaks linalg_programs made_anew presets}; do
+for part in ${PARTS:-approximate_functions hostile_programs defined_programs planted_bugs advice recorded_cases effects front_end seed_of_the_day threads cuda_samples leaks linalg_programs made_anew presets}; do
   echo "== $part"
   $part || failed+=("$part")
 done
