@@ -14,11 +14,6 @@ bool is_plain(const Inst& inst) {
          !inst.notes.has(Note::reads_unwritten) && !inst.notes.has(Note::marks_written);
 }
 
-bool is_store(const Function& function, const Inst& inst) {
-  const ptx::Instruction* instruction = function.instruction_of(inst);
-  return instruction && instruction->opcode == isa::Opcode::st;
-}
-
 // What a store stores is what a load has loaded. Behind it may come a cache policy.
 bool stores_loaded(const Function& function, const Inst& load, const Inst& store) {
   const std::span<const Operand> loaded = function.destinations_of(load),
@@ -36,7 +31,7 @@ void find_copies(Function& function) {
     for (uint32_t i = block.begin; i + 1 < block.end; ++i) {
       Inst& load = function.insts[i];
       const Inst& store = function.insts[i + 1];
-      if (!is_load(function, load) || !is_store(function, store) || !is_plain(load) || !is_plain(store) ||
+      if (!is_load(function, load) || !isa::is_store(effects_of(function, store)) || !is_plain(load) || !is_plain(store) ||
           !stores_loaded(function, load, store))
         continue;
       if (reads.empty())

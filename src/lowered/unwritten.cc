@@ -6,8 +6,6 @@
 namespace lemma::lowered {
 namespace {
 
-using isa::Opcode;
-
 // Beyond this much state, or work, the analysis is not worth its memory or time: every read is asked.
 constexpr uint64_t kMaxStateBits = uint64_t{1} << 30;
 constexpr uint64_t kMaxWords = uint64_t{1} << 27; // of state that are met with others
@@ -31,11 +29,6 @@ public:
 private:
   std::vector<uint64_t> words_;
 };
-
-Opcode opcode_of(const Function& function, const Inst& inst) {
-  const ptx::Instruction* instruction = function.instruction_of(inst);
-  return instruction ? instruction->opcode : Opcode::none;
-}
 
 bool accumulates(const Function& function, const Inst& inst) {
   return effects_of(function, inst).has(isa::effect::accumulates);
@@ -153,7 +146,7 @@ private:
         writes(inst, mark(loaded));
       else if (accumulates(function_, inst) || effects_of(function_, inst).has(isa::effect::calls))
         writes(inst, mark(used));
-      const bool is_store = opcode_of(function_, inst) == Opcode::st;
+      const bool is_store = isa::is_store(effects_of(function_, inst));
       for (const Operand& operand : function_.sources_of(inst))
         if (operand.is_register())
           for_each_text(operand.index, mark(is_store ? stored : used));
@@ -179,8 +172,7 @@ private:
 } // namespace
 
 bool is_load(const Function& function, const Inst& inst) {
-  const Opcode opcode = opcode_of(function, inst);
-  return opcode == Opcode::ld || opcode == Opcode::ldu;
+  return isa::is_load(effects_of(function, inst));
 }
 
 void find_unwritten_reads(Function& function) {

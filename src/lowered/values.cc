@@ -105,8 +105,9 @@ bool is_function(const Function& function, const Inst& inst) {
     return false;
   }
   const ptx::Instruction& instruction = *function.instruction_of(inst);
+  const isa::Effects effects = isa::effects_of(instruction.opcode);
   return is_parameter_load(function, inst) ||
-         (isa::effects_of(instruction.opcode) == isa::effect::pure && !instruction.has(Qual::cc));
+         (effects.has(isa::effect::pure) && !effects.has(isa::effect::carry) && !instruction.has(Qual::cc));
 }
 
 } // namespace

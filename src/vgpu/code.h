@@ -15,6 +15,7 @@
 // Tests: tests/unit/vgpu/core_test.cc, sizes_test.cc.
 #pragma once
 
+#include "isa/effects.h"
 #include "lemma/report.h"
 #include "ptx/module.h"
 #include "vgpu/inst_id.h"
@@ -197,9 +198,7 @@ struct Code {
   }
 
   // ld and ldu move registers from memory as they are.
-  bool is_load(const DecodedInst& in) const {
-    return opcode_of(in) == isa::Opcode::ld || opcode_of(in) == isa::Opcode::ldu;
-  }
+  bool is_load(const DecodedInst& in) const { return isa::is_load(isa::effects_of(opcode_of(in))); }
 
   isa::Opcode opcode_of(InstId id) const {
     return id.is_of_text() ? function->instructions[id.index].opcode : isa::Opcode::none;

@@ -21,9 +21,7 @@ constexpr size_t kMostFollowed = 256; // instructions
 
 // The registers that make the address; of instructions with several addresses all that are read.
 std::vector<uint32_t> address_registers(const Code& code, const DecodedInst& in) {
-  const isa::Opcode opcode = code.opcode_of(in);
-  const bool has_one = code.is_load(in) || opcode == isa::Opcode::st || opcode == isa::Opcode::atom ||
-                       opcode == isa::Opcode::red;
+  const bool has_one = isa::effects_of(code.opcode_of(in)).has(isa::effect::accesses);
   std::vector<uint32_t> registers;
   const std::span<const Slot> sources = code.srcs_of(in);
   for (const Slot& slot : has_one ? sources.first(std::min<size_t>(sources.size(), 1)) : sources)
