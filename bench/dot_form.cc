@@ -74,22 +74,23 @@ void run_dot(benchmark::State& state, const DotForm& form, DotLevel level) {
   Operands in = operands_of(form);
   const DotLevel best = numeric::internal::dot_level();
   numeric::internal::set_dot_level(level);
+  const numeric::DotPlan plan(
+      form.model, {.m = form.m, .n = form.n, .k = form.is_sparse ? form.k / 2 : form.k, .k_b = form.k});
+  numeric::DotScratch scratch;
   MatrixOutputs paths;
   uint64_t tiles = 0;
   const uint8_t* c = in.c.empty() ? in.d.data() : in.c.data();
   for (auto _ : state)
     // The accumulators start anew, so that they stay in the products' range.
-    paths += numeric::dot(form.model, {.m = form.m,
-                                       .n = form.n,
-                                       .k = form.is_sparse ? form.k / 2 : form.k,
-                                       .a = in.a.data(),
-                                       .b = in.b.data(),
-                                       .c = tiles++ % 64 == 0 ? nullptr : c,
-                                       .d = in.d.data(),
-                                       .scale_a = in.scale_a.empty() ? nullptr : in.scale_a.data(),
-                                       .scale_b = in.scale_b.empty() ? nullptr : in.scale_b.data(),
-                                       .a_index = form.is_sparse ? in.a_index.data() : nullptr,
-                                       .k_b = form.k});
+    paths += numeric::dot(plan,
+                          {.a = in.a.data(),
+                           .b = in.b.data(),
+                           .c = tiles++ % 64 == 0 ? nullptr : c,
+                           .d = in.d.data(),
+                           .scale_a = in.scale_a.empty() ? nullptr : in.scale_a.data(),
+                           .scale_b = in.scale_b.empty() ? nullptr : in.scale_b.data(),
+                           .a_index = form.is_sparse ? in.a_index.data() : nullptr},
+                          scratch);
   numeric::internal::set_dot_level(best);
   const std::string unit = form.is_float() ? "GFLOP" : "GOP";
   set_rate(state, 2e-9 * static_cast<double>(tiles) * form.m * form.n * form.k, unit);
@@ -105,20 +106,19 @@ void run_dot(benchmark::State& state, const DotForm& form, DotLevel level) {
     compare(state, host_int8_peak_gops(), "the host's int8 peak", unit);
 }
 
-MatrixOutputs dot_of_warpgroup(const numeric::DotModel& model, const numeric::DotTile& tile,
-                               numeric::ArrangedB& arranged) {
-  constexpr int kRows = 16, kRowBytes = 32;
+MatrixOutputs dot_of_warpgroup(const numeric::DotPlan& plan, const numeric::DotTile& tile,
+                               numeric::ArrangedB& arranged, numeric::DotScratch& scratch) {
+  constexpr int kRows = 64, kRowBytes = 32;
   numeric::DotTile part = tile;
-  part.m = kRows;
+  arranged.arrange(plan, tile);
   part.arranged_b = &arranged;
-  arranged.arrange(model, part);
   MatrixOutputs paths;
-  for (int row = 0; row < tile.m; row += kRows) {
-    const auto outputs = static_cast<size_t>(row) * static_cast<size_t>(tile.n) * 4;
-    part.a = static_cast<const std::byte*>(tile.a) + row * kRowBytes;
-    part.c = tile.c ? static_cast<const std::byte*>(tile.c) + outputs : nullptr;
-    part.d = static_cast<std::byte*>(tile.d) + outputs;
-    paths += numeric::dot(model, part);
+  for (int row = 0; row < kRows; row += plan.shape().m) {
+    const auto outputs = static_cast<size_t>(row) * static_cast<size_t>(plan.shape().n) * 4;
+    part.a = tile.a.rows() + row * kRowBytes;
+    part.c = tile.c ? tile.c.rows() + outputs : nullptr;
+    part.d = tile.d.rows() + outputs;
+    paths += numeric::dot(plan, part, scratch);
   }
   return paths;
 }

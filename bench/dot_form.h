@@ -44,9 +44,9 @@ struct DotForm {
 // all: else the row fails. At the host's best level the rate is put beside its peak.
 void run_dot(benchmark::State& state, const DotForm& form, numeric::internal::DotLevel level);
 
-// The product of `tile`, 64 rows of 32 bytes, 16 rows after the other with B arranged once for all four. C
-// and D have 32-bit elements.
-MatrixOutputs dot_of_warpgroup(const numeric::DotModel& model, const numeric::DotTile& tile,
-                               numeric::ArrangedB& arranged);
+// The product of `tile`, 64 rows of 32 bytes: 16 rows after the other by `plan`, with B arranged once for all
+// four. C and D have 32-bit elements.
+MatrixOutputs dot_of_warpgroup(const numeric::DotPlan& plan, const numeric::DotTile& tile,
+                               numeric::ArrangedB& arranged, numeric::DotScratch& scratch);
 
 } // namespace lemma::bench

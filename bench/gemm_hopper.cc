@@ -51,19 +51,18 @@ std::array<std::byte, layout::kTensorMapBytes> make_map(uint32_t size, uint64_t 
 
 // FLOP/s of the arithmetic of wgmma.m64n128k16 on dense tiles, in units of 1e9.
 double dot_gigaflops() {
-  constexpr int kRows = 64, kDepth = 16, kColumns = 128, kRounds = 500;
+  constexpr int kRows = 64, kWarpRows = 16, kDepth = 16, kColumns = 128, kRounds = 500;
   using numeric::FloatFormat;
   const auto model = *numeric::dot_model(numeric::Arch::sm_90, numeric::DotUnit::wgmma, FloatFormat::bf16,
                                          FloatFormat::bf16, FloatFormat::f32, FloatFormat::f32, kDepth);
   const std::vector<uint32_t> a = random_elements(kRows * kDepth), b = random_elements(kColumns * kDepth);
   Array<float> d(kRows * kColumns);
+  const numeric::DotPlan plan(model, {kWarpRows, kColumns, kDepth});
+  numeric::DotScratch scratch;
   numeric::ArrangedB arranged;
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < kRounds; ++i)
-    dot_of_warpgroup(
-        model,
-        {.m = kRows, .n = kColumns, .k = kDepth, .a = a.data(), .b = b.data(), .c = d.data(), .d = d.data()},
-        arranged);
+    dot_of_warpgroup(plan, {.a = a.data(), .b = b.data(), .c = d.data(), .d = d.data()}, arranged, scratch);
   return 2e-9 * kRows * kDepth * kColumns * kRounds / seconds_since(begin);
 }
 

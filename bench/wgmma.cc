@@ -142,26 +142,23 @@ void run_dot(benchmark::State& state, const WgmmaForm& form, int warps) {
   const Array<uint32_t> a = aligned(static_cast<size_t>(rows * kRowBytes)),
                         b = aligned(size_t{kColumns} * kRowBytes);
   Array<uint32_t> d(static_cast<size_t>(rows * kColumns));
+  const numeric::DotPlan plan(form.model, {kWarpRows, kColumns, form.k});
+  numeric::DotScratch scratch;
   numeric::ArrangedB arranged;
   double flops = 0;
   benchmark::IterationCount rounds = 0;
   const std::clock_t before = std::clock();
   for (auto _ : state) {
     // The accumulators start anew, so that they stay in the products' range.
-    numeric::DotTile tile{.m = rows,
-                          .n = kColumns,
-                          .k = form.k,
-                          .a = a.data(),
-                          .b = b.data(),
-                          .c = rounds++ % 64 == 0 ? nullptr : d.data(),
-                          .d = d.data()};
+    numeric::DotTile tile{
+        .a = a.data(), .b = b.data(), .c = rounds++ % 64 == 0 ? nullptr : d.data(), .d = d.data()};
     if (warps == 4) {
-      dot_of_warpgroup(form.model, tile, arranged);
+      dot_of_warpgroup(plan, tile, arranged, scratch);
     } else {
       if (rounds == 1)
-        arranged.arrange(form.model, tile);
+        arranged.arrange(plan, tile);
       tile.arranged_b = &arranged;
-      numeric::dot(form.model, tile);
+      numeric::dot(plan, tile, scratch);
     }
     flops += 2.0 * rows * kColumns * form.k;
   }

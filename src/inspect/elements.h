@@ -14,7 +14,7 @@ namespace lemma::inspect {
 // Of either sign.
 bool is_zero(isa::Type type, uint64_t bits);
 
-// As numeric::DotTile wants the elements: row after row, K contiguous in both multiplicands.
+// As numeric::DotPlan wants matrices in rows: row after row, K contiguous in both multiplicands.
 std::vector<std::byte> packed(const BitMatrix& matrix, isa::Type type, bool transposed);
 
 } // namespace lemma::inspect

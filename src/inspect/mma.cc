@@ -258,17 +258,12 @@ Result<BitMatrix, MmaError> multiply(const MatrixName& name, const numeric::DotM
   const auto m = static_cast<uint64_t>(row.shape.m), n = static_cast<uint64_t>(row.shape.n);
   std::vector<std::byte> d_bytes(m * n * size);
   numeric::DotTile tile;
-  tile.m = row.shape.m;
-  tile.n = row.shape.n;
-  tile.k = products_of(row);
   tile.a = a_bytes.data();
   tile.b = b_bytes.data();
   tile.c = c_bytes.empty() ? nullptr : c_bytes.data();
   tile.d = d_bytes.data();
-  if (sparse) {
+  if (sparse)
     tile.a_index = a.index.data();
-    tile.k_b = row.shape.k;
-  }
   std::vector<std::byte> scales_a, scales_b;
   if (operands.scale_a) {
     scales_a = packed(*operands.scale_a, row.scale, false);
@@ -276,7 +271,10 @@ Result<BitMatrix, MmaError> multiply(const MatrixName& name, const numeric::DotM
     tile.scale_a = reinterpret_cast<const uint8_t*>(scales_a.data());
     tile.scale_b = reinterpret_cast<const uint8_t*>(scales_b.data());
   }
-  numeric::dot(model, tile);
+  const numeric::DotPlan plan(
+      model, {.m = row.shape.m, .n = row.shape.n, .k = products_of(row), .k_b = row.shape.k});
+  numeric::DotScratch scratch;
+  numeric::dot(plan, tile, scratch);
   BitMatrix d{.rows = m, .cols = n, .bits = std::vector<uint64_t>(m * n)};
   for (uint64_t i = 0; i < m * n; ++i) {
     std::memcpy(&d.bits[i], d_bytes.data() + i * size, size);

@@ -12,11 +12,11 @@
 
 namespace lemma::layout {
 
-// Which register of a fragment is which block (numeric::DotTile::blocks, a_blocks): row eight after row
+// Which register of a fragment is which block (numeric::DotBlocks): row eight after row
 // eight, and in them along the row; of B, whose rows are columns, along K.
 struct RegisterBlocks {
   std::array<uint8_t, 8> a{}, b{}, d{};
-  bool even_columns_first = false; // of D's, as numeric::DotTile has it
+  bool even_columns_first = false; // of D's, as numeric::DotLayout has it
 };
 
 // None: a register of D, of A or of B is no such block.

@@ -31,8 +31,8 @@ void find_copies(Function& function) {
     for (uint32_t i = block.begin; i + 1 < block.end; ++i) {
       Inst& load = function.insts[i];
       const Inst& store = function.insts[i + 1];
-      if (!is_load(function, load) || !isa::is_store(effects_of(function, store)) || !is_plain(load) || !is_plain(store) ||
-          !stores_loaded(function, load, store))
+      if (!is_load(function, load) || !isa::is_store(effects_of(function, store)) || !is_plain(load) ||
+          !is_plain(store) || !stores_loaded(function, load, store))
         continue;
       if (reads.empty())
         reads = count_reads(function);

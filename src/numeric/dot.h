@@ -1,9 +1,10 @@
 // The arithmetic of the matrix instructions: D = A * B + C for whole tiles, bit for bit.
 //
 // The PTX ISA leaves order and precision of the accumulation open; the hardware does not. A DotModel holds
-// the few numbers by which the machines differ, dot_model() knows them for each architecture, and dot()
-// computes by them. It does not know fragments, layouts, registers or memory: operands arrive as plain
-// arrays.
+// the few numbers by which the machines differ, and dot_model() knows them for each architecture. A DotPlan
+// is made once of a model, the size of a product and how its matrices lie, and dot() computes by it. It does
+// not know fragments, registers or memory: operands arrive as plain arrays, or as the blocks that registers
+// are.
 //
 // The fused rule: every product is exact, with the exponent that is the sum of its operands' exponents (not
 // normalized; a subnormal keeps its format's least exponent; a zero never has the largest exponent). All
@@ -17,6 +18,7 @@
 
 #include "lemma/matrix_outputs.h"
 #include "numeric/arch.h"
+#include "numeric/dot_scratch.h"
 #include "numeric/format.h"
 
 #include <cstddef>
@@ -24,6 +26,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 namespace lemma::numeric {
 
@@ -97,7 +100,7 @@ std::span<const DotRule> dot_rules();
 // and `b` are f16, bf16, tf32, f64 or a narrow format; `c` and `d` f16, f32 or f64.
 std::optional<DotModel> dot_model(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b, FloatFormat c,
                                   FloatFormat d, int k);
-// The same with a sparse A (DotTile::a_index), k in columns of B: half of them have products, and a step
+// The same with a sparse A (DotShape::k_b), k in columns of B: half of them have products, and a step
 // takes as many products as one of the dense form does.
 std::optional<DotModel> dot_model_sparse(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b, FloatFormat c,
                                          FloatFormat d, int k);
@@ -118,44 +121,103 @@ DotModel chainable(const DotModel& model, int k);
 // loops that those of one do; 1 where it is not such a model.
 int longest_chain(const DotModel& model, int k);
 
+// The size of a product.
+struct DotShape {
+  int m = 0, n = 0;
+  int k = 0;   // products of one output
+  int k_b = 0; // columns of B, where a sparse A meets k of them; 0 or k: A is dense
+
+  bool is_sparse() const { return k_b > k; }
+  int columns_of_b() const { return is_sparse() ? k_b : k; }
+  uint64_t outputs() const { return static_cast<uint64_t>(m) * static_cast<uint64_t>(n); }
+};
+
+// Which matrices lie in blocks. The others lie in rows, one after the other:
+//   a [m][k], b [n][k_b] (K contiguous), c and d [m][n].
+// An element takes 1 byte in formats of up to 8 bits (value in the low bits), 2 in 16-bit ones, 4 in tf32,
+// f32 and s32, 8 in f64. b1 operands are uint32_t words of 32 elements, and k still counts elements.
+//
+// Blocks are what a warp's registers have of a matrix: 8 rows by 16 bytes, of f64 by 32. They are listed row
+// eight after row eight: the one at row i and byte y of the row is [i / 8 * (bytes of a row / 16) + y / 16].
+// Blocks of A and B lie along K, and rows of B are columns of D. Rows are a multiple of 8, their bytes of 16.
+enum class DotBlocks : uint8_t {
+  none,
+  outputs, // c and d, both of one size
+  all,     // and a and b, which is dense
+};
+
+// How the matrices of a product lie.
+struct DotLayout {
+  int row_stride = 0; // elements from a row of c and d to the next, where they lie in rows; 0: n
+  DotBlocks blocks = DotBlocks::none;
+  // Of every eight rows of B in blocks, D has as columns the even ones and then the odd ones, as in the
+  // fragments of mma.sync with results of 4 bytes.
+  bool even_columns_first = false;
+};
+
+namespace internal {
+class DotWay; // dot_internal.h
+}
+
+// What all products of one model, size and layout have in common: the way by which they are computed, at the
+// level of instructions that the host has (dot_levels.h, when the plan is made), and what that way has to
+// know. Ordinary numbers take vector loops; what holds others, such as a NaN, takes a slower way.
+class DotPlan {
+public:
+  DotPlan() = default; // of nothing
+  // The shape must fit the model: k a multiple of scale_block, of 16 for block_sums, of 4 for split_quad, of
+  // 32 for b1, and at most 32768 for integers.
+  DotPlan(const DotModel& model, const DotShape& shape, const DotLayout& layout = {});
+
+  const DotModel& model() const { return model_; }
+  const DotShape& shape() const { return shape_; }
+  const DotLayout& layout() const { return layout_; }
+  size_t row_stride() const { // of c and d in rows, in elements
+    return static_cast<size_t>(layout_.row_stride != 0 ? layout_.row_stride : shape_.n);
+  }
+  const internal::DotWay* way() const { return way_.get(); } // null: the scalar code alone
+
+private:
+  DotModel model_;
+  DotShape shape_;
+  DotLayout layout_;
+  std::shared_ptr<const internal::DotWay> way_;
+};
+
+// Where a matrix lies: the first of its rows or the list of its blocks, as the plan's layout has it. `Byte`:
+// std::byte, const where the matrix is only read.
+template <class Byte>
+class DotPlace {
+  using Element = std::conditional_t<std::is_const_v<Byte>, const void, void>;
+
+public:
+  DotPlace(std::nullptr_t) {}
+  DotPlace(Element* rows) : at_(rows) {}
+  // `pitch`: of A and B of f64, bytes from a row of a block to the next; 0: 32, as in registers.
+  DotPlace(Byte* const* blocks, size_t pitch = 0) : at_(blocks), pitch_(pitch) {}
+
+  explicit operator bool() const { return at_ != nullptr; }
+  Byte* rows() const { return static_cast<Byte*>(const_cast<Element*>(at_)); }
+  Byte* const* blocks() const { return static_cast<Byte* const*>(at_); }
+  size_t pitch() const { return pitch_; }
+
+private:
+  const void* at_ = nullptr;
+  size_t pitch_ = 0;
+};
+
 class ArrangedB;
 
-// A tile. All arrays are row-major and dense, but for row_stride:
-//   a [m][k], b [n][k_b] (K contiguous), c and d [m][n]; d may be c where they have one format; c may be
-//   null, meaning +0.
-// An element takes 1 byte in formats of up to 8 bits (value in the low bits), 2 in 16-bit ones, 4 in tf32,
-// f32 and s32, 8 in f64. b1 operands are uint32_t words of 32 elements, and k still counts elements. Scales,
-// one byte each: scale_a [m][k / scale_block], scale_b [n][k / scale_block].
+// The matrices of one product.
 struct DotTile {
-  int m = 0;
-  int n = 0;
-  int k = 0; // products of one output
-  const void* a = nullptr;
-  const void* b = nullptr;
-  const void* c = nullptr;
-  void* d = nullptr;
+  DotPlace<const std::byte> a = nullptr, b = nullptr;
+  DotPlace<const std::byte> c = nullptr; // null: +0
+  DotPlace<std::byte> d = nullptr;       // may be c's where they have one format
+  // One byte each: scale_a [m][k / scale_block], scale_b [n][k / scale_block].
   const uint8_t* scale_a = nullptr;
   const uint8_t* scale_b = nullptr;
-  int row_stride = 0; // elements from a row of c and d to the next; 0: n
-  // Sparse A: a_index [m][k] is the column of b that meets each stored element of a, and k_b the columns b
-  // has. Null: dense, k_b is k.
-  const uint8_t* a_index = nullptr;
-  int k_b = 0;
-  // What b holds, arranged before; null: dot() does it.
-  const ArrangedB* arranged_b = nullptr;
-  // C and D in place of c and d, both of one size, as a warp's registers have them: blocks of 8 rows by 16
-  // bytes, of which the one at row i and byte y of the row is blocks[i / 8 * (bytes of a row / 16) + y / 16].
-  // m is a multiple of 8, the bytes of a row of 16. Of f64 it is 32 in place of 16, here and below.
-  std::byte* const* blocks = nullptr;
-  const std::byte* const* c_blocks = nullptr; // C's, which may be those of D; null: C is +0
-  // With `blocks`, A and B in place of a and b, both or none, dense: blocks of 8 rows by 16 bytes along K as
-  // those are, of which the one at row i and byte y of A is a_blocks[i / 8 * (bytes of a row / 16) + y / 16].
-  // Rows of B are columns of D, in order; of every eight, those of D's blocks may be the even ones and then
-  // the odd ones, as in the fragments of mma.sync with results of 4 bytes.
-  const std::byte* const* a_blocks = nullptr;
-  const std::byte* const* b_blocks = nullptr;
-  size_t a_pitch = 0, b_pitch = 0; // of f64: bytes from a row of those blocks to the next; 0: 32
-  bool even_columns_first = false;
+  const uint8_t* a_index = nullptr; // [m][k] of a sparse A: the column of B that meets each stored element
+  const ArrangedB* arranged_b = nullptr; // what b holds, arranged before; null: dot() does it
 };
 
 // The B of several products, brought once into the form in which the vector loops take it: that costs them as
@@ -167,9 +229,10 @@ public:
   ArrangedB(ArrangedB&&) noexcept;
   ArrangedB& operator=(ArrangedB&&) noexcept;
 
-  // Arranges tile.b, for tiles that differ from this one in m, a, a_index, c, d and row_stride alone, and for
-  // this model. Nothing is kept of `tile` itself. Where the loops would not profit, nothing is arranged.
-  void arrange(const DotModel& model, const DotTile& tile);
+  // Arranges tile.b, which lies in rows, and its scales, for products of this plan, and of plans that differ
+  // from it in m and row_stride alone. Nothing is kept of `tile` itself. Where the loops would not profit,
+  // nothing is arranged.
+  void arrange(const DotPlan& plan, const DotTile& tile);
 
   struct Content; // dot_internal.h
   const Content& content() const { return *content_; }
@@ -178,10 +241,7 @@ private:
   std::unique_ptr<Content> content_;
 };
 
-// `tile` must fit the model: k a multiple of scale_block, of 16 for block_sums, of 4
-// for split_quad, of 32 for b1, and at most 32768 for integers. Ordinary numbers take vector loops at the
-// level of instructions that the host has (dot_lanes.h); a part of the tile that holds others, such as a NaN,
-// takes a slower way.
-MatrixOutputs dot(const DotModel& model, const DotTile& tile);
+// One product. Returns how many of its outputs took which way.
+MatrixOutputs dot(const DotPlan& plan, const DotTile& tile, DotScratch& scratch);
 
 } // namespace lemma::numeric

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #ifdef LEMMA_DOT_X86
@@ -76,26 +77,28 @@ bool is_four_bits(IntegerFormat format) {
 }
 
 // A as it should be: its rows one after the other, of bytes.
-const int8_t* rows_of_a(const DotModel& model, const DotTile& tile, int8_t* buffer) {
-  const auto* a = static_cast<const int8_t*>(tile.a);
-  if (tile.a_blocks) {
+const std::byte* rows_of_a(const DotPlan& plan, const DotTile& tile, std::byte* buffer) {
+  const int m = plan.shape().m, k = plan.shape().columns_of_b();
+  const std::byte* a = tile.a.rows();
+  if (const OperandBlocks blocks = blocks_of_a(plan, tile); blocks.at) {
     constexpr int kBlockRows = 8, kBlockBytes = 16;
-    const int in_row = tile.k / kBlockBytes;
-    for (int row = 0; row < tile.m; ++row)
+    const int in_row = k / kBlockBytes;
+    for (int row = 0; row < m; ++row)
       for (int block = 0; block < in_row; ++block)
-        std::memcpy(buffer + row * tile.k + block * kBlockBytes,
-                    tile.a_blocks[row / kBlockRows * in_row + block] + row % kBlockRows * kBlockBytes,
+        std::memcpy(buffer + row * k + block * kBlockBytes,
+                    blocks.at[row / kBlockRows * in_row + block] + row % kBlockRows * kBlockBytes,
                     kBlockBytes);
     a = buffer;
   }
-  if (!is_four_bits(model.integer_a))
+  const IntegerFormat format = plan.model().integer_a;
+  if (!is_four_bits(format))
     return a;
-  const size_t bytes = static_cast<size_t>(tile.m) * static_cast<size_t>(tile.k);
+  const size_t bytes = static_cast<size_t>(m) * static_cast<size_t>(k);
   for (size_t at = 0; at < bytes; at += sizeof(Ints)) {
     Ints words{};
     const size_t count = std::min(sizeof(Ints), bytes - at);
     std::memcpy(&words, a + at, count);
-    words = widened(words, model.integer_a);
+    words = widened(words, format);
     std::memcpy(buffer + at, &words, count);
   }
   return buffer;
@@ -105,19 +108,24 @@ const int8_t* rows_of_a(const DotModel& model, const DotTile& tile, int8_t* buff
 using ColumnWords = int32_t[kTileColumns];
 
 // The block of columns from `first` on.
-LEMMA_LANES_INLINE void turn_columns(const DotModel& model, const DotTile& tile, int first,
-                                     ColumnWords* out) {
-  const int words = tile.k / 4;
+LEMMA_LANES_INLINE void turn_columns(const DotPlan& plan, const DotTile& tile, int first, ColumnWords* out) {
+  const int k = plan.shape().columns_of_b(), words = k / 4;
   Ints rows[kMaxIntegerK / 4];
-  if (tile.b_blocks)
-    load_rows_of_blocks(OperandBlocks{tile.b_blocks, tile.even_columns_first}, first, words / 4, rows);
+  if (const OperandBlocks blocks = blocks_of_b(plan, tile); blocks.at)
+    load_rows_of_blocks(blocks, first, words / 4, rows);
   else
-    load_rows(static_cast<const int8_t*>(tile.b) + static_cast<size_t>(first) * tile.k, words, 1, words, 4,
-              rows);
+    load_rows(tile.b.rows() + static_cast<size_t>(first) * static_cast<size_t>(k), words, 1, words, 4, rows);
   for (int w = 0; w < words; ++w) {
-    const Ints row = widened(rows[w], model.integer_b);
+    const Ints row = widened(rows[w], plan.model().integer_b);
     std::memcpy(out[w], &row, sizeof(row));
   }
+}
+
+// All columns.
+void turn_all_columns(const DotPlan& plan, const DotTile& tile, ColumnWords* out) {
+  const int words = plan.shape().columns_of_b() / 4;
+  for (int first = 0; first < plan.shape().n; first += kTileColumns, out += words)
+    turn_columns(plan, tile, first, out);
 }
 
 // g++ 12's intrinsics do not say that tiles come from memory and go there.
@@ -153,7 +161,7 @@ struct Steps {
 };
 
 // So many rows of A: to its registers.
-[[gnu::always_inline]] inline void load_rows_of_a(const Steps& steps, const int8_t* a) {
+[[gnu::always_inline]] inline void load_rows_of_a(const Steps& steps, const std::byte* a) {
   load_tile<kA>(a, static_cast<size_t>(steps.k));
   if (steps.step_k < steps.k)
     load_tile<kA + 1>(a + steps.step_k, static_cast<size_t>(steps.k));
@@ -201,11 +209,13 @@ void run_in_rows(const Steps& steps, const ColumnWords* b, int blocks, const int
 // All rows and columns where C and D are in warps' registers, a tile of 16 by 16 after the other. Tiles wait
 // long for what vectors have just stored, and the other way round: so what is copied here is C of the tile
 // that comes a little later and D of the one that came as long before.
-void run_in_registers(const Steps& steps, const int8_t* a, const ColumnWords* b, const DotTile& tile) {
+void run_in_registers(const Steps& steps, const DotPlan& plan, const DotTile& tile, const std::byte* a,
+                      const ColumnWords* b) {
   constexpr int kHalf = 8, kAhead = 3, kHeld = 8; // a power of two above 2 * kAhead
   static_assert(kHeld > 2 * kAhead && (kHeld & (kHeld - 1)) == 0);
-  alignas(64) static thread_local Ints held[kHeld][kTileRows];
-  const int in_row = tile.n / kTileColumns, tiles = tile.m / kTileRows * in_row;
+  alignas(64) Ints held[kHeld][kTileRows];
+  const int n = plan.shape().n, in_row = n / kTileColumns, tiles = plan.shape().m / kTileRows * in_row;
+  const std::byte* const* c_blocks = tile.c.blocks();
   struct Place {
     int rows = 0, block = 0; // sixteens
     void advance(int in_row) {
@@ -223,99 +233,124 @@ void run_in_registers(const Steps& steps, const int8_t* a, const ColumnWords* b,
       if (now.block == 0)
         load_rows_of_a(steps, a + static_cast<size_t>(now.rows) * kTileRows * static_cast<size_t>(steps.k));
       auto* words = reinterpret_cast<int32_t*>(held[i & (kHeld - 1)]);
-      run_tile(i, steps, b + now.block * steps.k / 4, tile.c_blocks ? words : nullptr, words, kTileColumns);
+      run_tile(i, steps, b + now.block * steps.k / 4, c_blocks ? words : nullptr, words, kTileColumns);
       now.advance(in_row);
     }
-    if (i + kAhead < tiles && tile.c_blocks) {
+    if (i + kAhead < tiles && c_blocks) {
       halves(next, held[(i + kAhead) & (kHeld - 1)],
              [&](const Window& at, Ints* half)
-                 __attribute__((always_inline)) { load_blocks<kHalf>(tile.c_blocks, tile.n, 4, at, half); });
+                 __attribute__((always_inline)) { load_blocks<kHalf>(c_blocks, n, 4, at, half); });
       next.advance(in_row);
     }
     if (i >= kAhead) {
       halves(before, held[(i - kAhead) & (kHeld - 1)],
              [&](const Window& at, const Ints* half)
-                 __attribute__((always_inline)) { store_blocks<kHalf>(tile.blocks, tile.n, 4, at, half); });
+                 __attribute__((always_inline)) { store_blocks<kHalf>(tile.d.blocks(), n, 4, at, half); });
       before.advance(in_row);
     }
   }
 }
 
-// Tiles as they are taken: rows, and bytes along K, of one. None where they are not whole or sums saturate.
+// Tiles as they are taken: rows, and bytes along K, of one. None where they are not whole.
 struct TileShape {
   int rows, step_k;
 };
 
-std::optional<TileShape> shape_of(const DotModel& model, const DotTile& tile) {
-  const TileShape shape{std::min(tile.m, kTileRows), std::min(tile.k, kTileK)};
-  if (model.satfinite || tile.a_index || tile.n % kTileColumns != 0 || tile.m > kMaxRows ||
-      tile.m % shape.rows != 0 || tile.k % 4 != 0 || tile.k > kMaxIntegerK || tile.k % shape.step_k != 0)
+std::optional<TileShape> shape_of(const DotPlan& plan) {
+  const int m = plan.shape().m, n = plan.shape().n, k = plan.shape().columns_of_b();
+  const TileShape shape{std::min(m, kTileRows), std::min(k, kTileK)};
+  if (n % kTileColumns != 0 || m > kMaxRows || m % shape.rows != 0 || k % 4 != 0 || k > kMaxIntegerK ||
+      k % shape.step_k != 0)
     return std::nullopt;
-  if (tile.blocks && (tile.m % kTileRows != 0 || tile.n > kMaxBlocksInRegisters * kTileColumns))
+  if (plan.layout().blocks != DotBlocks::none &&
+      (m % kTileRows != 0 || n > kMaxBlocksInRegisters * kTileColumns))
     return std::nullopt;
   return shape;
 }
 
-} // namespace
-
-bool arrange_integer_tiles(const DotModel& model, const DotTile& tile, ArrangedB::Content& out) {
-  if (!shape_of(model, tile))
-    return false;
-  const int blocks = tile.n / kTileColumns;
-  const int words = tile.k / 4;
-  auto* to = out.make<ColumnWords>(ArrangedB::Content::Form::tiles, static_cast<size_t>(blocks * words));
-  for (int block = 0; block < blocks; ++block)
-    turn_columns(model, tile, block * kTileColumns, to + block * words);
-  return true;
-}
-
-bool dot_integer_tiles(const DotModel& model, const DotTile& tile) {
-  const std::optional<TileShape> shape = shape_of(model, tile);
-  if (!shape)
-    return false;
-  const auto* b = arranged<ColumnWords>(tile, ArrangedB::Content::Form::tiles);
-  if (!b) {
-    static thread_local ArrangedB::Content own;
-    arrange_integer_tiles(model, tile, own);
-    b = reinterpret_cast<const ColumnWords*>(own.lines.data());
-  }
+TileConfig config_of(const TileShape& shape) {
   TileConfig config;
   for (int turn = 0; turn < kTurns; ++turn) {
-    config.set(kD + turn, shape->rows, kTileColumns * 4);
-    config.set(kB + turn, shape->step_k / 4, kTileColumns * 4);
+    config.set(kD + turn, shape.rows, kTileColumns * 4);
+    config.set(kB + turn, shape.step_k / 4, kTileColumns * 4);
   }
   for (int step = 0; step < kMaxSteps; ++step)
-    config.set(kA + step, shape->rows, shape->step_k);
-  alignas(64) int8_t rows[kMaxRows * kMaxIntegerK];
-  const int8_t* a = rows_of_a(model, tile, rows);
+    config.set(kA + step, shape.rows, shape.step_k);
+  return config;
+}
+
+void run_tiles(const DotPlan& plan, const DotTile& tile, const ColumnWords* b, const TileShape& shape,
+               const TileConfig& config) {
+  alignas(64) std::byte rows[kMaxRows * kMaxIntegerK];
+  const std::byte* a = rows_of_a(plan, tile, rows);
   config.put_in_force();
-  const Steps steps{.k = tile.k,
-                    .step_k = shape->step_k,
-                    .signed_a = is_signed(model.integer_a),
-                    .signed_b = is_signed(model.integer_b)};
-  if (tile.blocks) {
-    run_in_registers(steps, a, b, tile);
+  const Steps steps{.k = plan.shape().columns_of_b(),
+                    .step_k = shape.step_k,
+                    .signed_a = is_signed(plan.model().integer_a),
+                    .signed_b = is_signed(plan.model().integer_b)};
+  if (plan.layout().blocks != DotBlocks::none)
+    return run_in_registers(steps, plan, tile, a, b);
+  const auto* c = reinterpret_cast<const int32_t*>(tile.c.rows());
+  auto* d = reinterpret_cast<int32_t*>(tile.d.rows());
+  for (int i = 0; i < plan.shape().m; i += shape.rows) {
+    const size_t at = static_cast<size_t>(i) * plan.row_stride();
+    load_rows_of_a(steps, a + static_cast<size_t>(i) * static_cast<size_t>(steps.k));
+    run_in_rows(steps, b, plan.shape().n / kTileColumns, c ? c + at : nullptr, d + at, plan.row_stride());
+  }
+}
+
+} // namespace
+} // namespace lemma::numeric::internal
+#pragma GCC pop_options
+
+namespace lemma::numeric::internal {
+namespace {
+
+class AmxWay final : public DotWay {
+public:
+  explicit AmxWay(const TileShape& shape) : shape_(shape), config_(config_of(shape)) {}
+
+  bool run(const DotPlan& plan, const DotTile& tile, DotScratch& scratch,
+           MatrixOutputs& paths) const override {
+    const auto* b = arranged<ColumnWords>(tile, ArrangedB::Content::Form::tiles, DotLevel::amx);
+    if (!b) {
+      auto* own = scratch.make<ColumnWords>(DotScratch::Use::loops, words_of(plan));
+      turn_all_columns(plan, tile, own);
+      b = own;
+    }
+    run_tiles(plan, tile, b, shape_, config_);
+    paths.vector += plan.shape().outputs();
     return true;
   }
-  for (int i = 0; i < tile.m; i += shape->rows) {
-    const size_t at = static_cast<size_t>(i) * row_stride(tile);
-    load_rows_of_a(steps, a + static_cast<size_t>(i) * tile.k);
-    run_in_rows(steps, b, tile.n / kTileColumns, tile.c ? static_cast<const int32_t*>(tile.c) + at : nullptr,
-                static_cast<int32_t*>(tile.d) + at, row_stride(tile));
+
+  void arrange(const DotPlan& plan, const DotTile& tile, ArrangedB::Content& out) const override {
+    turn_all_columns(plan, tile,
+                     out.make<ColumnWords>(ArrangedB::Content::Form::tiles, DotLevel::amx, words_of(plan)));
   }
-  return true;
+
+private:
+  // Of all blocks of columns.
+  static size_t words_of(const DotPlan& plan) {
+    return static_cast<size_t>(plan.shape().n / kTileColumns * (plan.shape().columns_of_b() / 4));
+  }
+
+  TileShape shape_;
+  TileConfig config_;
+};
+
+} // namespace
+
+std::shared_ptr<const DotWay> amx_way(const DotPlan& plan, DotLevel level) {
+  const std::optional<TileShape> shape = level == DotLevel::amx ? shape_of(plan) : std::nullopt;
+  return shape ? std::make_shared<AmxWay>(*shape) : nullptr;
 }
 
 } // namespace lemma::numeric::internal
-#pragma GCC pop_options
 #else
 namespace lemma::numeric::internal {
 
-bool dot_integer_tiles(const DotModel&, const DotTile&) {
-  return false;
-}
-bool arrange_integer_tiles(const DotModel&, const DotTile&, ArrangedB::Content&) {
-  return false;
+std::shared_ptr<const DotWay> amx_way(const DotPlan&, DotLevel) {
+  return nullptr;
 }
 
 } // namespace lemma::numeric::internal

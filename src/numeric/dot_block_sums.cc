@@ -1,7 +1,8 @@
 // What the loops of dot_block_sums.inc need before they run, and the few operations in which levels differ.
-// Read from the bottom: dot_block_sums_lanes() asks has_fast_form(), decodes A's rows once (elements doubled,
-// so that e2m1 is an integer) and calls the level's loops, which decode B as they go; LeaveRow gives single
-// rows back to the scalar code. The middle is one section a level, each with its own inclusion of the loops.
+// Read from the bottom: block_sums_way() asks has_fast_form(); BlockSumsWay decodes A's rows once (elements
+// doubled, so that e2m1 is an integer) and calls the level's loops, which decode B as they go; LeaveRow gives
+// single rows back to the scalar code. The middle is one section a level, each with its own inclusion of the
+// loops.
 #include "numeric/dot_block_sums.h"
 
 #include "numeric/dot_internal.h"
@@ -39,6 +40,7 @@ struct RowOfA {
   bool has_nan;
 };
 
+// A plan has one, without what is of one tile.
 struct BlockSumsTile {
   int m, n;
   int parts;           // of 16 columns of B
@@ -46,26 +48,28 @@ struct BlockSumsTile {
   int groups_of_scale; // that share one
   int scales_in_row;
   int fraction_bits;
-  const RowOfA* a;
-  const uint8_t *b, *scale_b;
   const Scale* scales; // by their bits
-  const uint8_t* c;    // may be null
-  uint8_t* d;
   size_t stride;
-  std::byte* const* blocks;         // C and D in place of those, if not null: of DotTile
-  const std::byte* const* c_blocks; // null: C is zeros
+  // Of one tile.
+  const RowOfA* a = nullptr;
+  const std::byte* b = nullptr;
+  const uint8_t* scale_b = nullptr;
+  const std::byte* c = nullptr; // may be null
+  std::byte* d = nullptr;
+  std::byte* const* blocks = nullptr;         // C and D in place of those, if not null: DotBlocks
+  const std::byte* const* c_blocks = nullptr; // null: C is zeros
 };
 
 // What the loops left needs the scalar code: columns [j, j + columns) of row i, from c to d.
 struct LeaveRow {
-  const DotModel& model;
+  const DotPlan& plan;
   const DotTile& tile;
   MatrixOutputs& paths;
   void operator()(int i, int j, int columns, const float* c, float* d) const {
-    DotTile part = part_of(model, tile, i, 1, j, columns);
-    part.c = c;
-    part.d = d;
-    dot_block_sums(model, part);
+    DotRows row = rows_of(plan, tile, {i, 1, j, columns});
+    row.c = reinterpret_cast<const std::byte*>(c);
+    row.d = reinterpret_cast<std::byte*>(d);
+    dot_block_sums(plan.model(), row);
     paths.vector -= static_cast<uint64_t>(columns);
     paths.scalar += static_cast<uint64_t>(columns);
   }
@@ -116,27 +120,30 @@ template <class Byte>
     std::memcpy(in_blocks(tile, tile.blocks, i, j + first), from + first, 4 * sizeof(float));
   if (tile.blocks)
     return;
-  uint8_t* to = tile.d + (static_cast<size_t>(i) * tile.stride + static_cast<size_t>(j)) * sizeof(float);
+  std::byte* to = tile.d + (static_cast<size_t>(i) * tile.stride + static_cast<size_t>(j)) * sizeof(float);
   if (columns == kColumns) // of a known size: no call
     std::memcpy(to, from, kColumns * sizeof(float));
   else
     std::memcpy(to, from, static_cast<size_t>(columns) * sizeof(float));
 }
 
-// The loops of a level; null: there are none.
-struct BlockSumsLoops {
-  void (*decode_row)(const uint8_t* from, int parts, int8_t* to) = nullptr;
-  bool (*decode_sparse_row)(const uint8_t* from, const uint8_t* columns, int groups, int8_t* to) = nullptr;
-  void (*run)(const BlockSumsTile& tile, const LeaveRow& leave) = nullptr;        // groups of one part
-  void (*run_sparse)(const BlockSumsTile& tile, const LeaveRow& leave) = nullptr; // of two
+// Eight columns of B, decoded.
+struct ColumnBlock {
+  alignas(64) int8_t pairs[kPairs][kMaxParts][16]; // a pair of elements of each column
+  alignas(64) int16_t start[kMaxParts][kColumns];  // what A's offset adds to the sums, negative
+  alignas(64) double value[kMaxGroups][kColumns];  // scales
+  alignas(64) double power[kMaxGroups][kColumns];  // their powers of two
+  bool has_nan;
 };
 
-// Not inlined, as in dot_floats.cc.
-template <class T>
-[[gnu::noinline, maybe_unused]] T& workspace() {
-  static thread_local T out;
-  return out;
-}
+// The loops of a level; null: there are none.
+struct BlockSumsLoops {
+  void (*decode_row)(const std::byte* from, int parts, int8_t* to) = nullptr;
+  bool (*decode_sparse_row)(const std::byte* from, const uint8_t* columns, int groups, int8_t* to) = nullptr;
+  using Run = void (*)(const BlockSumsTile& tile, ColumnBlock& block, const LeaveRow& leave);
+  Run run = nullptr;        // groups of one part
+  Run run_sparse = nullptr; // of two
+};
 
 } // namespace
 } // namespace lemma::numeric::internal
@@ -326,14 +333,14 @@ bool spread_elements(const int8_t* stored, const uint8_t* columns, int groups, i
   return missing == 0;
 }
 
-bool decode_a(const DotTile& tile, const BlockSumsTile& to, const BlockSumsLoops& loops,
-              std::vector<RowOfA>& rows) {
-  const auto* a = static_cast<const uint8_t*>(tile.a);
-  const auto k = static_cast<size_t>(tile.k);
-  rows.resize(static_cast<size_t>(tile.m));
-  for (size_t i = 0; i < rows.size(); ++i) {
+// A's rows; false where a sparse one has no dense form.
+bool decode_a(const DotPlan& plan, const DotTile& tile, const BlockSumsTile& to, const BlockSumsLoops& loops,
+              RowOfA* rows) {
+  const std::byte* a = tile.a.rows();
+  const auto m = static_cast<size_t>(plan.shape().m), k = static_cast<size_t>(plan.shape().k);
+  for (size_t i = 0; i < m; ++i) {
     RowOfA& row = rows[i];
-    if (tile.a_index) {
+    if (plan.shape().is_sparse()) {
       const uint8_t* columns = tile.a_index + i * k;
       if (!loops.decode_sparse_row(a + i * k, columns, to.groups, row.elements)) {
         int8_t stored[kMaxGroups * kGroup];
@@ -350,46 +357,61 @@ bool decode_a(const DotTile& tile, const BlockSumsTile& to, const BlockSumsLoops
   return true;
 }
 
-bool has_fast_form(const DotModel& model, const DotTile& tile) {
+bool has_fast_form(const DotPlan& plan) {
+  const DotModel& model = plan.model();
+  const DotShape& shape = plan.shape();
   const bool has_formats = model.a == FloatFormat::e2m1 && model.b == FloatFormat::e2m1 &&
                            model.c == FloatFormat::f32 && model.d == FloatFormat::f32 &&
                            (model.scale == FloatFormat::ue8m0 || model.scale == FloatFormat::ue4m3);
   const bool has_rule = model.fraction_bits <= kMaxFractionBits && model.rounding == Rounding::rz &&
                         model.kept_fraction_bits == traits(FloatFormat::f32).mantissa_bits;
-  const int k_b = tile.a_index ? tile.k_b : tile.k;
-  return has_formats && has_rule && model.scale_block % kGroup == 0 && tile.k % model.scale_block == 0 &&
-         k_b <= kMaxParts * 16 && (!tile.a_index || k_b == 2 * tile.k);
+  return has_formats && has_rule && model.scale_block % kGroup == 0 && shape.k % model.scale_block == 0 &&
+         shape.columns_of_b() <= kMaxParts * 16 && (!shape.is_sparse() || shape.k_b == 2 * shape.k) &&
+         plan.layout().blocks != DotBlocks::all;
 }
+
+class BlockSumsWay final : public DotWay {
+public:
+  BlockSumsWay(const DotPlan& plan, const BlockSumsLoops& loops)
+      : loops_(loops), lanes_{.m = plan.shape().m,
+                              .n = plan.shape().n,
+                              .parts = plan.shape().columns_of_b() / 16,
+                              .groups = plan.shape().k / kGroup,
+                              .groups_of_scale = plan.model().scale_block / kGroup,
+                              .scales_in_row = plan.shape().k / plan.model().scale_block,
+                              .fraction_bits = plan.model().fraction_bits,
+                              .scales = scale_table(plan.model().scale),
+                              .stride = plan.row_stride()} {}
+
+  bool run(const DotPlan& plan, const DotTile& tile, DotScratch& scratch,
+           MatrixOutputs& paths) const override {
+    BlockSumsTile lanes = lanes_;
+    const auto rows_at = (sizeof(ColumnBlock) + alignof(RowOfA) - 1) / alignof(RowOfA) * alignof(RowOfA);
+    auto* const room = scratch.make<std::byte>(DotScratch::Use::loops,
+                                               rows_at + static_cast<size_t>(lanes.m) * sizeof(RowOfA));
+    auto* const rows = reinterpret_cast<RowOfA*>(room + rows_at);
+    if (!decode_a(plan, tile, lanes, loops_, rows))
+      return false;
+    lanes.a = rows;
+    lanes.b = tile.b.rows();
+    lanes.scale_b = tile.scale_b;
+    place_outputs(plan, tile, lanes);
+    paths.vector += plan.shape().outputs();
+    const auto run = plan.shape().is_sparse() ? loops_.run_sparse : loops_.run;
+    run(lanes, *reinterpret_cast<ColumnBlock*>(room), {plan, tile, paths});
+    return true;
+  }
+
+private:
+  BlockSumsLoops loops_;
+  BlockSumsTile lanes_; // but for what is of one tile
+};
 
 } // namespace
 
-bool dot_block_sums_lanes(const DotModel& model, const DotTile& tile, MatrixOutputs& paths) {
-  const BlockSumsLoops loops = loops_of(dot_level());
-  if (!loops.run || !has_fast_form(model, tile))
-    return false;
-  static thread_local std::vector<RowOfA> rows; // a warp's tile is small, and allocation would show
-  BlockSumsTile lanes{.m = tile.m,
-                      .n = tile.n,
-                      .parts = (tile.a_index ? tile.k_b : tile.k) / 16,
-                      .groups = tile.k / kGroup,
-                      .groups_of_scale = model.scale_block / kGroup,
-                      .scales_in_row = tile.k / model.scale_block,
-                      .fraction_bits = model.fraction_bits,
-                      .a = nullptr,
-                      .b = static_cast<const uint8_t*>(tile.b),
-                      .scale_b = tile.scale_b,
-                      .scales = scale_table(model.scale),
-                      .c = static_cast<const uint8_t*>(tile.c),
-                      .d = static_cast<uint8_t*>(tile.d),
-                      .stride = row_stride(tile),
-                      .blocks = tile.blocks,
-                      .c_blocks = tile.c_blocks};
-  if (!decode_a(tile, lanes, loops, rows))
-    return false;
-  lanes.a = rows.data();
-  paths.vector += static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);
-  (tile.a_index ? loops.run_sparse : loops.run)(lanes, {model, tile, paths});
-  return true;
+std::shared_ptr<const DotWay> block_sums_way(const DotPlan& plan, DotLevel level) {
+  const BlockSumsLoops loops = loops_of(level);
+  return loops.run && has_fast_form(plan) ? std::make_shared<BlockSumsWay>(plan, loops) : nullptr;
 }
 
 } // namespace lemma::numeric::internal

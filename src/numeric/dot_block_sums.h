@@ -11,8 +11,7 @@
 
 namespace lemma::numeric::internal {
 
-// Writes the whole tile and adds its outputs to `paths`; or returns false, having written nothing, where the
-// model, the tile or the host's level rule the fast way out altogether.
-bool dot_block_sums_lanes(const DotModel& model, const DotTile& tile, MatrixOutputs& paths);
+// For DotScheme::block_sums.
+std::shared_ptr<const DotWay> block_sums_way(const DotPlan& plan, DotLevel level);
 
 } // namespace lemma::numeric::internal

@@ -1,5 +1,5 @@
-// The gate to the loops of dot_f64.inc: which models and tiles they take, and where the operands' rows lie,
-// dense or in a warp's registers (DotTile::blocks, a_blocks). One section a host level that has fma.
+// The gate to the loops of dot_f64.inc: which plans they take, and where the operands' rows lie, dense or in
+// a warp's registers (DotBlocks). One section a host level that has fma.
 #include "numeric/dot_f64.h"
 
 #include <array>
@@ -96,91 +96,96 @@ F64Loops f64_loops_of(DotLevel level) {
   }
 }
 
-// Where eight rows of an operand lie by fours along K; `fours` is room for the places of dense ones.
+// Where eight rows of an operand lie by fours along K; `fours` is room for the places of rows.
 using Fours = std::array<const std::byte*, kMostFours>;
-Rows rows_of(const void* array, const std::byte* const* blocks, size_t pitch, int eight, int k,
-             Fours& fours) {
+Rows rows_of(const DotPlace<const std::byte>& place, bool in_blocks, int eight, int k, Fours& fours) {
   const auto count = static_cast<size_t>(k / kFour);
-  if (blocks)
-    return {blocks + static_cast<size_t>(eight) * count, pitch != 0 ? pitch : kFourBytes};
+  if (in_blocks)
+    return {place.blocks() + static_cast<size_t>(eight) * count,
+            place.pitch() != 0 ? place.pitch() : kFourBytes};
   const size_t row_bytes = static_cast<size_t>(k) * sizeof(double);
-  const std::byte* first =
-      static_cast<const std::byte*>(array) + static_cast<size_t>(eight) * kEight * row_bytes;
+  const std::byte* first = place.rows() + static_cast<size_t>(eight) * kEight * row_bytes;
   for (size_t four = 0; four < count; ++four)
     fours[four] = first + four * kFourBytes;
   return {fours.data(), row_bytes};
 }
 
+// Eight columns of C or D, from an eight of rows on.
 template <class Byte>
-Columns<Byte> columns_in(Byte* array, const DotTile& tile, int row_eight, int column_eight) {
-  if (!array)
+Columns<Byte> columns_of(const DotPlan& plan, const DotPlace<Byte>& place, int row_eight, int column_eight) {
+  if (!place)
     return {};
-  const size_t stride = row_stride(tile) * sizeof(double);
-  Byte* first = array + static_cast<size_t>(row_eight) * kEight * stride +
-                static_cast<size_t>(column_eight) * 2 * kFourBytes;
+  const auto row = static_cast<size_t>(row_eight), column = static_cast<size_t>(column_eight);
+  if (plan.layout().blocks != DotBlocks::none) {
+    const auto in_row = static_cast<size_t>(plan.shape().n / kFour);
+    Byte* const* at = place.blocks() + row * in_row + column * 2;
+    return {at[0], at[1], kFourBytes};
+  }
+  const size_t stride = plan.row_stride() * sizeof(double);
+  Byte* first = place.rows() + row * kEight * stride + column * 2 * kFourBytes;
   return {first, first + kFourBytes, stride};
 }
 
-template <class Byte>
-Columns<Byte> columns_in_blocks(Byte* const* blocks, const DotTile& tile, int row_eight, int column_eight) {
-  if (!blocks)
-    return {};
-  const auto in_row = static_cast<size_t>(tile.n / kFour);
-  Byte* const* at = blocks + static_cast<size_t>(row_eight) * in_row + static_cast<size_t>(column_eight) * 2;
-  return {at[0], at[1], kFourBytes};
-}
+class F64Way final : public DotWay {
+public:
+  explicit F64Way(const F64Loops& loops) : loops_(loops) {}
 
-// Rows of the columns from `column` on, by `fallback`.
-void leave(const DotModel& model, const DotTile& tile, int row, int rows, int column, int columns,
-           DotRun fallback) {
-  const DotTile dense = tile.a_blocks ? dense_operands(model, tile) : tile;
-  if (tile.blocks)
-    run_as_rows(model, dense, row, rows, column, columns, fallback);
-  else
-    fallback(model, part_of(model, dense, row, rows, column, columns));
-}
+  bool run(const DotPlan& plan, const DotTile& tile, DotScratch& scratch,
+           MatrixOutputs& paths) const override {
+    const DotShape& shape = plan.shape();
+    const bool in_blocks = plan.layout().blocks == DotBlocks::all;
+    const bool even_first = in_blocks && plan.layout().even_columns_first;
+    const int eights = shape.n / kEight;
+    MatrixOutputs left;
+    Arranged columns[kMostEights];
+    Fours places;
+    for (int j = 0, together = 0; j < eights; j += together) {
+      together = loops_.two_eights && j + 1 < eights ? 2 : 1;
+      for (int e = 0; e < together; ++e)
+        loops_.arrange(rows_of(tile.b, in_blocks, j + e, shape.k, places), shape.k / kFour, even_first,
+                       columns[e]);
+      for (int i = 0; i < shape.m / kEight; ++i)
+        left += run_eight_rows(plan, tile, scratch, rows_of(tile.a, in_blocks, i, shape.k, places), i,
+                               columns, j, together);
+    }
+    paths += left;
+    paths.vector += shape.outputs() - left.total();
+    return true;
+  }
+
+private:
+  // One or more eights of columns from the eight `j` on. Returns what was left.
+  MatrixOutputs run_eight_rows(const DotPlan& plan, const DotTile& tile, DotScratch& scratch, const Rows& a,
+                               int i, const Arranged* columns, int j, int together) const {
+    MatrixOutputs left;
+    for (int row = 0; row < kEight; row += loops_.rows) {
+      ColumnsOfC c[kMostEights];
+      ColumnsOfD d[kMostEights];
+      for (int e = 0; e < together; ++e) {
+        c[e] = columns_of(plan, tile.c, i, j + e).from(row);
+        d[e] = columns_of(plan, tile.d, i, j + e).from(row);
+      }
+      const RunRows run = together == 2 ? loops_.two_eights : loops_.one_eight;
+      if (!run(a, row, columns, plan.shape().k / kFour, c, d))
+        left += run_rest(plan, tile, scratch, {i * kEight + row, loops_.rows, j * kEight, together * kEight});
+    }
+    return left;
+  }
+
+  F64Loops loops_;
+};
 
 } // namespace
 
-bool dot_f64_lanes(const DotModel& model, const DotTile& tile, DotRun fallback, MatrixOutputs& paths) {
-  const F64Loops loops = f64_loops_of(dot_level());
-  if (!loops.one_eight || model.scheme != DotScheme::fma_chain || model.d != FloatFormat::f64 ||
-      model.rounding != Rounding::rn || tile.a_index || tile.m % kEight != 0 || tile.n % kEight != 0 ||
-      tile.k % kFour != 0 || tile.k > kMaxF64K)
-    return false;
-  const int fours = tile.k / kFour, eights = tile.n / kEight;
-  uint64_t left = 0;
-  Arranged columns[kMostEights];
-  Fours places;
-  for (int j = 0; j < eights;) {
-    const int together = loops.two_eights && j + 1 < eights ? 2 : 1;
-    for (int e = 0; e < together; ++e)
-      loops.arrange(rows_of(tile.b, tile.b_blocks, tile.b_pitch, j + e, tile.k, places), fours,
-                    tile.b_blocks && tile.even_columns_first, columns[e]);
-    for (int i = 0; i < tile.m / kEight; ++i) {
-      const Rows a = rows_of(tile.a, tile.a_blocks, tile.a_pitch, i, tile.k, places);
-      for (int row = 0; row < kEight; row += loops.rows) {
-        ColumnsOfC c[kMostEights];
-        ColumnsOfD d[kMostEights];
-        for (int e = 0; e < together; ++e) {
-          c[e] = (tile.blocks ? columns_in_blocks(tile.c_blocks, tile, i, j + e)
-                              : columns_in(static_cast<const std::byte*>(tile.c), tile, i, j + e))
-                     .from(row);
-          d[e] = (tile.blocks ? columns_in_blocks(tile.blocks, tile, i, j + e)
-                              : columns_in(static_cast<std::byte*>(tile.d), tile, i, j + e))
-                     .from(row);
-        }
-        if (!(together == 2 ? loops.two_eights : loops.one_eight)(a, row, columns, fours, c, d)) {
-          leave(model, tile, i * kEight + row, loops.rows, j * kEight, together * kEight, fallback);
-          left += static_cast<uint64_t>(loops.rows) * static_cast<uint64_t>(together * kEight);
-        }
-      }
-    }
-    j += together;
-  }
-  paths.scalar += left;
-  paths.vector += static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n) - left;
-  return true;
+std::shared_ptr<const DotWay> f64_way(const DotPlan& plan, DotLevel level) {
+  const F64Loops loops = f64_loops_of(level);
+  const DotModel& model = plan.model();
+  const DotShape& shape = plan.shape();
+  if (!loops.one_eight || model.d != FloatFormat::f64 || model.rounding != Rounding::rn ||
+      shape.is_sparse() || shape.m % kEight != 0 || shape.n % kEight != 0 || shape.k % kFour != 0 ||
+      shape.k > kMaxF64K)
+    return nullptr;
+  return std::make_shared<F64Way>(loops);
 }
 
 } // namespace lemma::numeric::internal

@@ -11,8 +11,7 @@ namespace lemma::numeric::internal {
 
 inline constexpr int kMaxF64K = 64;
 
-// Writes the whole tile, `fallback` doing the rows that are left; or returns false, having written nothing,
-// where the model, the tile or the host's level rule the fast way out altogether.
-bool dot_f64_lanes(const DotModel& model, const DotTile& tile, DotRun fallback, MatrixOutputs& paths);
+// For DotScheme::fma_chain.
+std::shared_ptr<const DotWay> f64_way(const DotPlan& plan, DotLevel level);
 
 } // namespace lemma::numeric::internal

@@ -1,5 +1,5 @@
-// What the loops of dot_floats.inc need before they run: describe() turns a DotModel and a tile into a
-// FloatTile, or says that the loops have no way. Read it first, then dot_fused_floats(). The middle is one
+// What the loops of dot_floats.inc need before they run: describe() turns a plan into a FloatTile, or
+// says that the loops have no way. Read it first, then FloatWay. The middle is one
 // section a host level, which names its width and includes dot_vectors.inc, the level's own operations
 // (dot_baseline.inc, dot_avx2.inc, or here for AVX-512), dot_blocks.inc, dot_floats.inc,
 // dot_floats_exact.inc, for AVX-512 dot_floats_cells.inc and dot_floats_coarse.inc, and dot_floats_run.inc,
@@ -71,16 +71,10 @@ struct Block {
   Signs signs;
 };
 
+// DotScratch::Use::loops.
 struct Workspace {
   Block wide, narrow;
 };
-
-// Not inlined: the address of a thread's variable is a call in shared code, which a compiler repeats wherever
-// it runs short of registers, and no vector survives it.
-[[gnu::noinline, maybe_unused]] Workspace& workspace() {
-  static thread_local Workspace out;
-  return out;
-}
 
 enum class Accumulator : uint8_t {
   f32,
@@ -88,20 +82,22 @@ enum class Accumulator : uint8_t {
   f16_widened, // to f32, before it is a term
 };
 
-// Which of A and B is `wide` and which `narrow` makes no difference to the arithmetic.
+// Which of A and B is `wide` and which `narrow` makes no difference to the arithmetic. A plan has one,
+// without where the matrices lie.
 struct FloatTile {
-  const void *wide, *narrow; // [rows][k]
+  const std::byte *wide = nullptr, *narrow = nullptr; // [rows][k]
   int wide_rows, narrow_rows, k;
   Element wide_element, narrow_element;
-  const uint8_t *wide_scales, *narrow_scales; // [rows][scales_in_row], powers of two as ue8m0
-  int scales_in_row;                          // 0: none
-  uint8_t order[kMaxK];                       // where element k comes in the steps
-  const void* c; // element (w, s) at w * wide_stride + s * narrow_stride; may be null
-  void* d;
+  const uint8_t *wide_scales = nullptr,
+                *narrow_scales = nullptr; // [rows][scales_in_row], powers of two as ue8m0
+  int scales_in_row;                      // 0: none
+  uint8_t order[kMaxK];                   // where element k comes in the steps
+  const std::byte* c = nullptr; // element (w, s) at w * wide_stride + s * narrow_stride; may be null
+  std::byte* d = nullptr;
   int wide_stride, narrow_stride;
-  std::byte* const* blocks;                 // C and D in place of those, if not null: of DotTile
-  const std::byte* const* c_blocks;         // null: C is zeros
-  OperandBlocks wide_blocks, narrow_blocks; // in place of `wide` and `narrow`
+  std::byte* const* blocks = nullptr;         // C and D in place of those, if not null: DotBlocks
+  const std::byte* const* c_blocks = nullptr; // null: C is zeros
+  OperandBlocks wide_blocks, narrow_blocks;   // in place of `wide` and `narrow`
   Accumulator c_kind, d_kind;
   int c_bytes, d_bytes;
   int step_k;
@@ -118,17 +114,17 @@ struct FloatTile {
 
 // What a block that the loops left needs: lanes [lane, lane + lanes), rows [row, row + rows).
 struct LeaveBlock {
-  const DotModel& model;
+  const DotPlan& plan;
   const DotTile& tile;
+  DotScratch& scratch;
   bool wide_is_a;
-  DotRun fallback;
   MatrixOutputs& paths;
   void operator()(int lane, int lanes, int row, int rows) const;
 };
 
 // The loops of a level; null: there are none.
 struct FloatLoops {
-  void (*run)(FloatTile tile, const LeaveBlock& leave) = nullptr;
+  void (*run)(FloatTile& tile, Workspace& workspace, const LeaveBlock& leave) = nullptr;
   void (*arrange)(const FloatTile& tile, Block* out) = nullptr; // all blocks of `wide`
 };
 
@@ -273,11 +269,9 @@ namespace lemma::numeric::internal {
 namespace {
 
 void LeaveBlock::operator()(int lane, int lanes, int row, int rows) const {
-  const int first_i = wide_is_a ? lane : row, first_j = wide_is_a ? row : lane;
-  const int m = wide_is_a ? lanes : rows, n = wide_is_a ? rows : lanes;
-  const DotTile dense = tile.a_blocks ? dense_operands(model, tile) : tile;
-  paths += tile.blocks ? run_as_rows(model, dense, first_i, m, first_j, n, fallback)
-                       : fallback(model, part_of(model, dense, first_i, m, first_j, n));
+  const DotArea area =
+      wide_is_a ? DotArea{lane, lanes, row, rows} : DotArea{.i = row, .m = rows, .j = lane, .n = lanes};
+  paths += run_rest(plan, tile, scratch, area);
 }
 
 std::optional<Element> element_of(FloatFormat format, bool as_f16) {
@@ -337,29 +331,24 @@ bool usual_scales(const uint8_t* scales, int count) {
                      [](uint8_t scale) { return scale >= kScaleBias - 64 && scale <= kScaleBias + 15; });
 }
 
-// What the loops need of the model; false where they have no way to compute by it.
-bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTile& out) {
+// Where element k of so many comes in the steps.
+void put_in_order(const FloatTile& tile, int stride_k, uint8_t* order) {
+  const int pair = 2 * stride_k, quad = 2 * pair; // of which split_quad takes the one pair in one step
+  for (int k = 0; k < tile.k; ++k)
+    order[k] = static_cast<uint8_t>(
+        tile.adds_c_last ? k / quad * pair + k % pair + (k % quad >= pair ? tile.step_k : 0) : k);
+}
+
+// The steps along K; false where the loops do not take such ones. They are of stored elements: of a sparse A
+// every other one, group by group, is a zero.
+bool describe_steps(const DotModel& model, const DotShape& shape, FloatTile& out) {
   const bool split = model.scheme == DotScheme::split_quad;
-  const auto a = element_of(model.a, split), b = element_of(model.b, split);
-  const bool to_half = model.d == FloatFormat::f16;
-  if (!a || !b || tile.k > kMaxK || (model.scheme != DotScheme::fused && !split))
-    return false;
-  out.scales_in_row = model.scale_block != 0 ? stored_k / model.scale_block : 0;
-  if (out.scales_in_row != 0 &&
-      (model.scale != FloatFormat::ue8m0 || !usual_scales(tile.scale_a, tile.m * out.scales_in_row) ||
-       !usual_scales(tile.scale_b, tile.n * out.scales_in_row)))
-    return false;
-  if ((tile.k * a->bytes) % 4 != 0 || (tile.k * b->bytes) % 4 != 0 || (split && stored_k % 4 != 0))
-    return false;
-  if (model.rounding != (to_half ? Rounding::rn : Rounding::rz) || (to_half && model.c != FloatFormat::f16))
-    return false;
-  out.k = tile.k;
-  // Steps are of stored elements: of a sparse A every other one, group by group, is a zero.
-  const int stride_k = tile.k / stored_k;
-  const int stored_step = split                    ? stored_k / 2
-                          : model.max_fused_k == 0 ? stored_k
-                                                   : std::min(model.max_fused_k, stored_k);
-  if (stride_k != 1 && stored_step % 2 != 0)
+  out.k = shape.columns_of_b();
+  const int stride_k = out.k / shape.k;
+  const int stored_step = split                    ? shape.k / 2
+                          : model.max_fused_k == 0 ? shape.k
+                                                   : std::min(model.max_fused_k, shape.k);
+  if ((split && shape.k % 4 != 0) || (stride_k != 1 && stored_step % 2 != 0))
     return false;
   out.step_k = stored_step * stride_k;
   // Products are below 4, the accumulator below 2; the loops notice when sums that fit overflow together.
@@ -367,72 +356,126 @@ bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTil
     return false;
   out.sum_k = (1 << (29 - model.fraction_bits)) * stride_k;
   out.adds_c_last = split;
-  const int pair = 2 * stride_k, quad = 2 * pair;
-  for (int k = 0; k < tile.k; ++k)
-    out.order[k] =
-        static_cast<uint8_t>(split ? k / quad * pair + k % pair + (k % quad >= pair ? out.step_k : 0) : k);
+  put_in_order(out, stride_k, out.order);
+  return true;
+}
+
+void describe_outputs(const DotModel& model, FloatTile& out) {
+  const bool to_half = model.d == FloatFormat::f16;
   out.c_kind = model.c == FloatFormat::f32 ? Accumulator::f32
                : widens_c(model)           ? Accumulator::f16_widened
                                            : Accumulator::f16;
   out.d_kind = to_half ? Accumulator::f16 : Accumulator::f32;
   out.c_bytes = element_bytes(model.c);
   out.d_bytes = element_bytes(model.d);
-  out.c = tile.c;
-  out.d = tile.d;
-  out.blocks = tile.blocks;
-  out.c_blocks = tile.c_blocks;
-  out.wide_blocks = {tile.b_blocks, tile.even_columns_first};
-  out.narrow_blocks = {tile.a_blocks, false};
   out.fraction_bits = model.fraction_bits;
   out.kept_bits = model.kept_fraction_bits + 1;
   out.kept_mask = to_half ? -1 : -1 << (23 - model.kept_fraction_bits);
   // A result is at least 2^(exponent - F): a normal number of f32. And zeros' exponents, -128 plus at most
   // 20, are below.
   out.least_field = std::max(127 - 100, model.fraction_bits + 1);
-  const int stride = static_cast<int>(row_stride(tile));
-  // Rows of B are lanes, so that rows of C and D are vectors, unless that leaves lanes unused.
-  const bool wide_is_a = tile.n % kLanes != 0 && tile.n < kBlockLanes && tile.m % kLanes == 0;
-  if (wide_is_a && tile.blocks)
+}
+
+// What the loops need of the plan; false where they have no way to compute by it.
+bool describe(const DotPlan& plan, FloatTile& out) {
+  const DotModel& model = plan.model();
+  const DotShape& shape = plan.shape();
+  const bool split = model.scheme == DotScheme::split_quad;
+  const auto a = element_of(model.a, split), b = element_of(model.b, split);
+  const bool to_half = model.d == FloatFormat::f16;
+  const int k = shape.columns_of_b();
+  if (!a || !b || k > kMaxK || (shape.is_sparse() && !may_be_dense(plan)))
     return false;
-  out.wide_is_a = wide_is_a;
-  out.wide = wide_is_a ? tile.a : tile.b;
-  out.narrow = wide_is_a ? tile.b : tile.a;
-  out.wide_scales = wide_is_a ? tile.scale_a : tile.scale_b;
-  out.narrow_scales = wide_is_a ? tile.scale_b : tile.scale_a;
-  out.wide_rows = wide_is_a ? tile.m : tile.n;
-  out.narrow_rows = wide_is_a ? tile.n : tile.m;
-  out.wide_element = wide_is_a ? *a : *b;
-  out.narrow_element = wide_is_a ? *b : *a;
-  out.wide_stride = wide_is_a ? stride : 1;
-  out.narrow_stride = wide_is_a ? 1 : stride;
+  if ((k * a->bytes) % 4 != 0 || (k * b->bytes) % 4 != 0 ||
+      (model.scale_block != 0 && model.scale != FloatFormat::ue8m0))
+    return false;
+  if (model.rounding != (to_half ? Rounding::rn : Rounding::rz) || (to_half && model.c != FloatFormat::f16))
+    return false;
+  if (!describe_steps(model, shape, out))
+    return false;
+  describe_outputs(model, out);
+  out.scales_in_row = model.scale_block != 0 ? shape.k / model.scale_block : 0;
+  // Rows of B are lanes, so that rows of C and D are vectors, unless that leaves lanes unused.
+  out.wide_is_a = shape.n % kLanes != 0 && shape.n < kBlockLanes && shape.m % kLanes == 0;
+  if (out.wide_is_a && plan.layout().blocks != DotBlocks::none)
+    return false;
+  const int stride = static_cast<int>(plan.row_stride());
+  out.wide_rows = out.wide_is_a ? shape.m : shape.n;
+  out.narrow_rows = out.wide_is_a ? shape.n : shape.m;
+  out.wide_element = out.wide_is_a ? *a : *b;
+  out.narrow_element = out.wide_is_a ? *b : *a;
+  out.wide_stride = out.wide_is_a ? stride : 1;
+  out.narrow_stride = out.wide_is_a ? 1 : stride;
   return true;
 }
+
+class FloatWay final : public DotWay {
+public:
+  FloatWay(const FloatLoops& loops, DotLevel level, const FloatTile& lanes)
+      : loops_(loops), level_(level), lanes_(lanes) {}
+
+  bool run(const DotPlan& plan, const DotTile& tile, DotScratch& scratch,
+           MatrixOutputs& paths) const override {
+    const DotShape& shape = plan.shape();
+    if (lanes_.scales_in_row != 0 && !(usual_scales(tile.scale_a, shape.m * lanes_.scales_in_row) &&
+                                       usual_scales(tile.scale_b, shape.n * lanes_.scales_in_row)))
+      return false;
+    FloatTile lanes = lanes_;
+    if (!place_operands(plan, tile, scratch, lanes))
+      return false;
+    place_outputs(plan, tile, lanes);
+    MatrixOutputs left;
+    loops_.run(lanes, *scratch.make<Workspace>(DotScratch::Use::loops),
+               {plan, tile, scratch, lanes.wide_is_a, left});
+    left.vector += shape.outputs() - left.total();
+    paths += left;
+    return true;
+  }
+
+  void arrange(const DotPlan& plan, const DotTile& tile, ArrangedB::Content& out) const override {
+    if (lanes_.wide_is_a ||
+        (lanes_.scales_in_row != 0 && !usual_scales(tile.scale_b, plan.shape().n * lanes_.scales_in_row)))
+      return;
+    FloatTile lanes = lanes_;
+    lanes.wide = tile.b.rows();
+    lanes.wide_scales = tile.scale_b;
+    const int blocks = (lanes.wide_rows + kBlockLanes - 1) / kBlockLanes;
+    loops_.arrange(lanes,
+                   out.make<Block>(ArrangedB::Content::Form::floats, level_, static_cast<size_t>(blocks)));
+  }
+
+private:
+  // False where the A of a sparse product has no dense form.
+  bool place_operands(const DotPlan& plan, const DotTile& tile, DotScratch& scratch, FloatTile& lanes) const {
+    if (plan.layout().blocks == DotBlocks::all) {
+      lanes.wide_blocks = blocks_of_b(plan, tile); // whose rows are lanes
+      lanes.narrow_blocks = blocks_of_a(plan, tile);
+      return true;
+    }
+    const std::byte* a = plan.shape().is_sparse() ? dense_a(plan, tile, scratch) : tile.a.rows();
+    const std::byte* b = tile.b.rows();
+    lanes.wide = lanes.wide_is_a ? a : b;
+    lanes.narrow = lanes.wide_is_a ? b : a;
+    lanes.wide_scales = lanes.wide_is_a ? tile.scale_a : tile.scale_b;
+    lanes.narrow_scales = lanes.wide_is_a ? tile.scale_b : tile.scale_a;
+    if (!lanes.wide_is_a)
+      lanes.arranged = arranged<Block>(tile, ArrangedB::Content::Form::floats, level_);
+    return a != nullptr;
+  }
+
+  FloatLoops loops_;
+  DotLevel level_;
+  FloatTile lanes_; // but for where the matrices lie
+};
 
 } // namespace
 
-bool dot_fused_floats(const DotModel& model, const DotTile& tile, const DotTile& dense, DotRun fallback,
-                      MatrixOutputs& paths) {
-  const FloatLoops loops = loops_of(dot_level());
+std::shared_ptr<const DotWay> float_way(const DotPlan& plan, DotLevel level) {
+  const FloatLoops loops = loops_of(level);
   FloatTile lanes;
-  if (!loops.run || (tile.a_blocks && !takes_operand_blocks(dot_level(), tile)) ||
-      !describe(model, dense, tile.k, lanes))
-    return false;
-  if (!lanes.wide_is_a)
-    lanes.arranged = arranged<Block>(tile, ArrangedB::Content::Form::floats);
-  MatrixOutputs left;
-  loops.run(lanes, {model, tile, lanes.wide_is_a, fallback, left});
-  left.vector += static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n) - left.total();
-  paths += left;
-  return true;
-}
-
-void arrange_floats(const DotModel& model, const DotTile& dense, int stored_k, ArrangedB::Content& out) {
-  const FloatLoops loops = loops_of(dot_level());
-  FloatTile lanes;
-  if (!loops.arrange || !describe(model, dense, stored_k, lanes) || lanes.wide_is_a)
-    return;
-  const int blocks = (lanes.wide_rows + kBlockLanes - 1) / kBlockLanes;
-  loops.arrange(lanes, out.make<Block>(ArrangedB::Content::Form::floats, static_cast<size_t>(blocks)));
+  if (!loops.run || !takes_operands(level, plan) || !describe(plan, lanes))
+    return nullptr;
+  return std::make_shared<FloatWay>(loops, level, lanes);
 }
 
 } // namespace lemma::numeric::internal

@@ -64,18 +64,25 @@ const Term* fp8_terms_as_f16(FloatFormat format) {
   return format == FloatFormat::e4m3 ? e4m3.data() : e5m2.data();
 }
 
-// The rows of A or B, decoded; significands and exponents apart so that loops over K run on plain arrays.
+// The rows of A or B, decoded; significands and exponents apart so that loops over K run on plain arrays. It
+// is passed by value: the compiler then knows that writing bytes does not change where they are.
 struct Operand {
-  std::vector<int32_t> significands; // [rows][k]
-  std::vector<int16_t> exponents;    // [rows][k]
-  std::vector<uint8_t> special;      // [rows]: holds a NaN or an infinity
-  size_t k = 0;
+  size_t rows, k;
+  int32_t* significands; // [rows][k]
+  int16_t* exponents;    // [rows][k]
+  uint8_t* special;      // [rows]: holds a NaN or an infinity
 
-  void resize(size_t rows, size_t columns) {
-    k = columns;
-    significands.resize(rows * columns);
-    exponents.resize(rows * columns);
-    special.assign(rows, 0);
+  static size_t bytes(size_t rows, size_t k) {
+    constexpr size_t kLine = 64; // of the cache
+    const size_t of_arrays = rows * k * (sizeof(int32_t) + sizeof(int16_t)) + rows;
+    return (of_arrays + kLine - 1) / kLine * kLine;
+  }
+  // From `at` on, so many bytes, which begin a line of the cache.
+  Operand(std::byte* at, size_t row_count, size_t columns)
+      : rows(row_count), k(columns), significands(reinterpret_cast<int32_t*>(at)),
+        exponents(reinterpret_cast<int16_t*>(significands + rows * k)),
+        special(reinterpret_cast<uint8_t*>(exponents + rows * k)) {
+    std::fill_n(special, rows, uint8_t{0});
   }
   void set(size_t row, size_t column, Term term) {
     significands[row * k + column] = term.significand;
@@ -94,48 +101,47 @@ std::vector<size_t> k_order(DotScheme scheme, size_t k_count) {
 
 // The common case, compiled for each of the common formats so that the traits are constants.
 template <FloatFormat format>
-void decode_rows(const void* array, size_t rows, size_t columns, Operand& out) {
-  for (size_t row = 0; row < rows; ++row)
-    for (size_t k = 0; k < columns; ++k)
+void decode_rows(const std::byte* array, Operand out) {
+  for (size_t row = 0; row < out.rows; ++row)
+    for (size_t k = 0; k < out.k; ++k)
       out.set(row, k,
-              decode_term(traits(format), load_element(array, row * columns + k, element_bytes(format))));
+              decode_term(traits(format), load_element(array, row * out.k + k, element_bytes(format))));
 }
 
-void decode_plainly(FloatFormat format, const void* array, size_t rows, size_t columns, Operand& out) {
+void decode_plainly(FloatFormat format, const std::byte* array, Operand out) {
   switch (format) {
   case FloatFormat::f16:
-    return decode_rows<FloatFormat::f16>(array, rows, columns, out);
+    return decode_rows<FloatFormat::f16>(array, out);
   case FloatFormat::bf16:
-    return decode_rows<FloatFormat::bf16>(array, rows, columns, out);
+    return decode_rows<FloatFormat::bf16>(array, out);
   case FloatFormat::tf32:
-    return decode_rows<FloatFormat::tf32>(array, rows, columns, out);
+    return decode_rows<FloatFormat::tf32>(array, out);
   default:
-    for (size_t row = 0; row < rows; ++row)
-      for (size_t k = 0; k < columns; ++k)
+    for (size_t row = 0; row < out.rows; ++row)
+      for (size_t k = 0; k < out.k; ++k)
         out.set(row, k,
-                decode_term(traits(format), load_element(array, row * columns + k, element_bytes(format))));
+                decode_term(traits(format), load_element(array, row * out.k + k, element_bytes(format))));
   }
 }
 
-// `order` may be empty: ascending. `scales` [rows][columns / scale_block elements] may be null; only ue8m0
-// has no significand, so only it can be folded into the exponents.
-void decode_operand(const DotModel& model, FloatFormat format, const void* array, size_t rows, size_t columns,
+// `order` may be empty: ascending. `scales` [rows][k / scale_block elements] may be null; only ue8m0 has no
+// significand, so only it can be folded into the exponents.
+void decode_operand(const DotModel& model, FloatFormat format, const std::byte* array,
                     const std::vector<size_t>& order, const uint8_t* scales, size_t scale_block,
-                    Operand& out) {
+                    Operand out) {
   // mma.sync of sm_90 treats fp8 as f16.
   const Term* terms = model.scheme == DotScheme::split_quad ? fp8_terms_as_f16(format) : nullptr;
   const FormatTraits t = traits(format);
   const int bytes = element_bytes(format);
-  out.resize(rows, columns);
   if (terms == nullptr && scales == nullptr && order.empty())
-    return decode_plainly(format, array, rows, columns, out);
-  for (size_t row = 0; row < rows; ++row)
-    for (size_t k = 0; k < columns; ++k) {
+    return decode_plainly(format, array, out);
+  for (size_t row = 0; row < out.rows; ++row)
+    for (size_t k = 0; k < out.k; ++k) {
       const size_t from = order.empty() ? k : order[k];
-      const uint64_t bits = load_element(array, row * columns + from, bytes);
+      const uint64_t bits = load_element(array, row * out.k + from, bytes);
       Term term = terms != nullptr ? terms[bits] : decode_term(t, bits);
       if (scales != nullptr) {
-        const uint8_t scale = scales[(row * columns + from) / scale_block];
+        const uint8_t scale = scales[(row * out.k + from) / scale_block];
         if (scale == 0xff)
           term = {0, kNanExponent};
         else if (term.exponent > kZeroExponent && term.exponent < kInfinityExponent)
@@ -146,11 +152,11 @@ void decode_operand(const DotModel& model, FloatFormat format, const void* array
 }
 
 // The row of B that meets row i of a sparse A.
-void gather_row(const DotTile& tile, size_t i, const std::vector<size_t>& order, const Operand& b, size_t j,
-                Operand& out) {
+void gather_row(const DotRows& rows, size_t i, const std::vector<size_t>& order, Operand b, size_t j,
+                Operand out) {
   out.special[j] = b.special[j]; // perhaps of a column not taken; the slow path looks at each
   for (size_t k = 0; k < out.k; ++k) {
-    const size_t column = tile.a_index[i * out.k + order[k]];
+    const size_t column = rows.column(i, order[k]);
     out.significands[j * out.k + k] = b.significands[j * b.k + column];
     out.exponents[j * out.k + k] = b.exponents[j * b.k + column];
   }
@@ -201,15 +207,17 @@ uint64_t round_result(const DotModel& model, int64_t sum, int exponent) {
   return bits == t.sign_mask() ? 0 : bits;
 }
 
-struct Rows {
+// Of one output: a row of A and one of B.
+struct Terms {
   const int32_t* a_significands;
   const int16_t* a_exponents;
   const int32_t* b_significands;
   const int16_t* b_exponents;
 };
 
-uint64_t step(const DotModel& model, const Alignment& align, const Rows& rows, size_t begin, size_t end,
-              Term c) {
+// Not inlined: beside what surrounds it there, the loops would lack registers.
+[[gnu::noinline]] uint64_t step(const DotModel& model, const Alignment& align, const Terms& rows,
+                                size_t begin, size_t end, Term c) {
   int16_t largest = c.exponent;
   for (size_t k = begin; k < end; ++k)
     largest = std::max(largest, static_cast<int16_t>(rows.a_exponents[k] + rows.b_exponents[k]));
@@ -224,7 +232,7 @@ uint64_t step(const DotModel& model, const Alignment& align, const Rows& rows, s
 }
 
 // NaN and infinity before any arithmetic; none if every term is finite after all.
-std::optional<uint64_t> special_result(FloatFormat d, const Rows& rows, size_t begin, size_t end, Term c) {
+std::optional<uint64_t> special_result(FloatFormat d, const Terms& rows, size_t begin, size_t end, Term c) {
   bool plus = false, minus = false;
   const auto take_infinity = [&](bool negative) { (negative ? minus : plus) = true; };
   if (c.exponent == kNanExponent)
@@ -261,7 +269,7 @@ public:
       step_k_ = model.max_fused_k;
   }
 
-  uint64_t operator()(const Rows& rows, uint64_t c_bits, bool special) const {
+  uint64_t operator()(const Terms& rows, uint64_t c_bits, bool special) const {
     const bool add_c_last = model_.scheme == DotScheme::split_quad;
     if (widens_c(model_))
       c_bits = convert_float(model_.d, model_.c, c_bits);
@@ -291,43 +299,44 @@ private:
 
 } // namespace
 
-void dot_fused(const DotModel& model, const DotTile& tile) {
-  // Reused, because a warp's tile is small and allocation would show.
-  thread_local Operand a, b, gathered;
-  const size_t m = tile.m, n = tile.n, k_count = tile.k, stride = row_stride(tile);
-  const bool sparse = tile.a_index != nullptr;
+void dot_fused(const DotModel& model, const DotRows& rows, DotScratch& scratch) {
+  const size_t m = rows.m, n = rows.n, k_count = rows.k, k_b = rows.k_b;
+  const bool sparse = rows.a_index != nullptr;
+  const size_t a_bytes = Operand::bytes(m, k_count), b_bytes = Operand::bytes(n, k_b);
+  auto* const terms = scratch.make<std::byte>(DotScratch::Use::scalar,
+                                              a_bytes + b_bytes + Operand::bytes(sparse ? n : 0, k_count));
+  Operand a(terms, m, k_count), b(terms + a_bytes, n, k_b),
+      gathered(terms + a_bytes + b_bytes, sparse ? n : 0, k_count);
   const std::vector<size_t> order = k_order(model.scheme, k_count);
   const bool natural = model.scheme == DotScheme::fused;
-  const size_t k_b = sparse ? tile.k_b : k_count;
   // Scales are for so many products; of B that is more elements where A is sparse.
   const size_t block_a = model.scale_block, block_b = block_a * (k_b / k_count);
-  decode_operand(model, model.a, tile.a, m, k_count, natural ? std::vector<size_t>{} : order, tile.scale_a,
-                 block_a, a);
-  decode_operand(model, model.b, tile.b, n, k_b, natural || sparse ? std::vector<size_t>{} : order,
-                 tile.scale_b, block_b, b);
-  if (sparse)
-    gathered.resize(n, k_count);
-  const Operand& met = sparse ? gathered : b;
+  decode_operand(model, model.a, rows.a, natural ? std::vector<size_t>{} : order, rows.scale_a, block_a, a);
+  decode_operand(model, model.b, rows.b, natural || sparse ? std::vector<size_t>{} : order, rows.scale_b,
+                 block_b, b);
+  const Operand met = sparse ? gathered : b;
 
   const Output output(model, k_count);
   const int c_bytes = element_bytes(model.c), d_bytes = element_bytes(model.d);
   for (size_t i = 0; i < m; ++i)
     for (size_t j = 0; j < n; ++j) {
       if (sparse)
-        gather_row(tile, i, order, b, j, gathered);
-      const Rows rows{&a.significands[i * k_count], &a.exponents[i * k_count], &met.significands[j * k_count],
-                      &met.exponents[j * k_count]};
-      const uint64_t c_bits = tile.c != nullptr ? load_element(tile.c, i * stride + j, c_bytes) : 0;
-      const uint64_t bits = output(rows, c_bits, (a.special[i] | met.special[j]) != 0);
-      store_element(tile.d, i * stride + j, d_bytes, bits);
+        gather_row(rows, i, order, b, j, gathered);
+      const Terms of_output{&a.significands[i * k_count], &a.exponents[i * k_count],
+                            &met.significands[j * k_count], &met.exponents[j * k_count]};
+      const size_t at = i * rows.stride + j;
+      const uint64_t c_bits = rows.c != nullptr ? load_element(rows.c, at, c_bytes) : 0;
+      const uint64_t bits = output(of_output, c_bits, (a.special[i] | met.special[j]) != 0);
+      store_element(rows.d, at, d_bytes, bits);
     }
 }
 
 // Sixteen products of e2m1 are summed exactly (quarters of one), multiplied by the significands of the two
 // scales, and enter the fused rule with the sum of the scales' exponents, whatever the sum's own size.
-void dot_block_sums(const DotModel& model, const DotTile& tile) {
+void dot_block_sums(const DotModel& model, const DotRows& rows) {
   constexpr size_t kGroup = 16;
-  const size_t m = tile.m, n = tile.n, k_count = tile.k, stride = row_stride(tile), groups = k_count / kGroup;
+  const size_t m = rows.m, n = rows.n, k_count = rows.k, k_b = rows.k_b, stride = rows.stride,
+               groups = k_count / kGroup;
   const size_t scales_per_row = k_count / model.scale_block;
   const FormatTraits scale_traits = traits(model.scale), c_traits = traits(model.c);
   const int sum_bits = 2 + 2 * scale_traits.mantissa_bits; // fraction bits of a group's scaled sum
@@ -343,25 +352,24 @@ void dot_block_sums(const DotModel& model, const DotTile& tile) {
       return decode_term(scale_traits, bits);
     return bits == 0xff ? Term{0, kNanExponent} : Term{1, static_cast<int16_t>(bits - 127)};
   };
-  const auto* a = static_cast<const uint8_t*>(tile.a);
-  const auto* b = static_cast<const uint8_t*>(tile.b);
+  const auto* a = reinterpret_cast<const uint8_t*>(rows.a);
+  const auto* b = reinterpret_cast<const uint8_t*>(rows.b);
   std::vector<Term> terms(groups);
   for (size_t i = 0; i < m; ++i)
     for (size_t j = 0; j < n; ++j) {
       const uint64_t c_bits =
-          tile.c != nullptr ? load_element(tile.c, i * stride + j, element_bytes(model.c)) : 0;
+          rows.c != nullptr ? load_element(rows.c, i * stride + j, element_bytes(model.c)) : 0;
       const Term c = decode_term(c_traits, c_bits);
       bool nan = c.exponent == kNanExponent;
       int16_t largest = c.exponent;
       for (size_t g = 0; g < groups; ++g) {
         int32_t sum = 0;
         for (size_t k = g * kGroup; k < (g + 1) * kGroup; ++k) {
-          const size_t column = tile.a_index != nullptr ? tile.a_index[i * k_count + k] : k;
-          sum += doubled(a[i * k_count + k]) * doubled(b[j * (tile.a_index ? tile.k_b : k_count) + column]);
+          sum += doubled(a[i * k_count + k]) * doubled(b[j * k_b + rows.column(i, k)]);
         }
         const size_t block = g * kGroup / model.scale_block;
-        const Term sa = scale_term(tile.scale_a[i * scales_per_row + block]);
-        const Term sb = scale_term(tile.scale_b[j * scales_per_row + block]);
+        const Term sa = scale_term(rows.scale_a[i * scales_per_row + block]);
+        const Term sb = scale_term(rows.scale_b[j * scales_per_row + block]);
         nan |= sa.exponent == kNanExponent || sb.exponent == kNanExponent;
         terms[g] = {sum * sa.significand * sb.significand, static_cast<int16_t>(sa.exponent + sb.exponent)};
         largest = std::max(largest, terms[g].exponent);
@@ -378,7 +386,7 @@ void dot_block_sums(const DotModel& model, const DotTile& tile) {
                      std::min(largest - term.exponent, 62));
         bits = round_result(model, sum, largest - model.fraction_bits);
       }
-      store_element(tile.d, i * stride + j, element_bytes(model.d), bits);
+      store_element(rows.d, i * stride + j, element_bytes(model.d), bits);
     }
 }
 

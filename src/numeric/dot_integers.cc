@@ -25,27 +25,30 @@ struct IntegerElement {
   int32_t offset = 0;
 };
 
-// Which of A and B is `wide` and which `narrow` makes no difference to the arithmetic.
+// Which of A and B is `wide` and which `narrow` makes no difference to the arithmetic. A plan has one,
+// without where the matrices lie.
 struct IntegerTile {
-  const int8_t *wide, *narrow; // [rows][k]
+  const std::byte *wide = nullptr, *narrow = nullptr; // [rows][k]
   int wide_rows, narrow_rows, k;
   IntegerElement wide_element, narrow_element;
-  const void* c; // element (w, s) at w * wide_stride + s * narrow_stride; may be null
-  void* d;
+  const std::byte* c = nullptr; // element (w, s) at w * wide_stride + s * narrow_stride; may be null
+  std::byte* d = nullptr;
   int wide_stride, narrow_stride;
-  std::byte* const* blocks;         // C and D in place of those, if not null: of DotTile
-  const std::byte* const* c_blocks; // null: C is zeros
-  bool satfinite;
+  std::byte* const* blocks = nullptr;         // C and D in place of those, if not null: DotBlocks
+  const std::byte* const* c_blocks = nullptr; // null: C is zeros
+  bool satfinite = false;
+  bool wide_is_a = false;
   const void* arranged = nullptr;           // all blocks of `wide` in the level's form, or null
   OperandBlocks wide_blocks, narrow_blocks; // in place of `wide` and `narrow`
 };
 
 // The loops of a level; null: there are none.
 struct Loops {
-  void (*integers)(const IntegerTile& tile) = nullptr;
-  void (*arrange)(const IntegerTile& tile, ArrangedB::Content& out) = nullptr;
+  void (*integers)(const IntegerTile& tile, std::byte* workspace) = nullptr;
+  size_t workspace_bytes = 0; // that it needs
+  void (*arrange)(const IntegerTile& tile, DotLevel level, ArrangedB::Content& out) = nullptr;
   void (*bits)(const IntegerTile& tile, bool is_xor) = nullptr;
-  bool (*is_far_from_ends)(const DotTile& tile) = nullptr;
+  bool (*is_far_from_ends)(const DotPlan& plan, const DotTile& tile) = nullptr;
 };
 
 } // namespace
@@ -198,20 +201,23 @@ Loops loops_of(DotLevel level) {
   switch (level) {
 #ifdef LEMMA_DOT_BASELINE
   case DotLevel::baseline:
-    return {baseline::run_integers, baseline::arrange_wide, baseline::run_bits, baseline::is_far_from_ends};
+    return {baseline::run_integers, sizeof(baseline::Workspace), baseline::arrange_wide, baseline::run_bits,
+            baseline::is_far_from_ends};
 #endif
 #ifdef LEMMA_DOT_X86
   case DotLevel::avx2:
-    return {avx2::run_integers, avx2::arrange_wide, avx2::run_bits, avx2::is_far_from_ends};
+    return {avx2::run_integers, sizeof(avx2::Workspace), avx2::arrange_wide, avx2::run_bits,
+            avx2::is_far_from_ends};
   case DotLevel::avx2_vnni:
-    return {avx2_vnni::run_integers, avx2_vnni::arrange_wide, avx2_vnni::run_bits,
-            avx2_vnni::is_far_from_ends};
+    return {avx2_vnni::run_integers, sizeof(avx2_vnni::Workspace), avx2_vnni::arrange_wide,
+            avx2_vnni::run_bits, avx2_vnni::is_far_from_ends};
   case DotLevel::avx512:
-    return {avx512::run_integers, avx512::arrange_wide, avx512::run_bits, avx512::is_far_from_ends};
+    return {avx512::run_integers, sizeof(avx512::Workspace), avx512::arrange_wide, avx512::run_bits,
+            avx512::is_far_from_ends};
   case DotLevel::avx512_vnni:
   case DotLevel::amx:
-    return {avx512_vnni::run_integers, avx512_vnni::arrange_wide, avx512_vnni::run_bits,
-            avx512_vnni::is_far_from_ends};
+    return {avx512_vnni::run_integers, sizeof(avx512_vnni::Workspace), avx512_vnni::arrange_wide,
+            avx512_vnni::run_bits, avx512_vnni::is_far_from_ends};
 #endif
   default: // scalar
     return {};
@@ -219,85 +225,119 @@ Loops loops_of(DotLevel level) {
 }
 
 // Rows of B are lanes, so that rows of C and D are vectors, unless that leaves lanes unused.
-IntegerTile describe(const DotTile& tile, bool& wide_is_a) {
-  wide_is_a = tile.n % kLanes != 0 && tile.n < 4 * kLanes && tile.m % kLanes == 0;
-  const int stride = static_cast<int>(row_stride(tile));
-  const auto *a = static_cast<const int8_t*>(tile.a), *b = static_cast<const int8_t*>(tile.b);
-  return {.wide = wide_is_a ? a : b,
-          .narrow = wide_is_a ? b : a,
-          .wide_rows = wide_is_a ? tile.m : tile.n,
-          .narrow_rows = wide_is_a ? tile.n : tile.m,
-          .k = tile.k,
+IntegerTile describe_lanes(const DotPlan& plan) {
+  const DotShape& shape = plan.shape();
+  const bool wide_is_a = shape.n % kLanes != 0 && shape.n < 4 * kLanes && shape.m % kLanes == 0;
+  const int stride = static_cast<int>(plan.row_stride());
+  return {.wide_rows = wide_is_a ? shape.m : shape.n,
+          .narrow_rows = wide_is_a ? shape.n : shape.m,
+          .k = shape.columns_of_b(),
           .wide_element = {},
           .narrow_element = {},
-          .c = tile.c,
-          .d = tile.d,
           .wide_stride = wide_is_a ? stride : 1,
           .narrow_stride = wide_is_a ? 1 : stride,
-          .blocks = tile.blocks,
-          .c_blocks = tile.c_blocks,
-          .satfinite = false,
-          .wide_blocks = {tile.b_blocks, tile.even_columns_first},
-          .narrow_blocks = {tile.a_blocks, false}};
+          .wide_is_a = wide_is_a,
+          .wide_blocks = {},
+          .narrow_blocks = {}};
 }
 
-IntegerTile describe(const DotModel& model, const DotTile& tile, bool& wide_is_a) {
-  IntegerTile lanes = describe(tile, wide_is_a);
-  lanes.wide_element = wide_element_of(wide_is_a ? model.integer_a : model.integer_b);
-  lanes.narrow_element = narrow_element_of(wide_is_a ? model.integer_b : model.integer_a);
-  lanes.satfinite = model.satfinite;
-  return lanes;
+// Where the matrices lie; A is dense.
+void place(const DotPlan& plan, const DotTile& tile, IntegerTile& lanes) {
+  if (plan.layout().blocks == DotBlocks::all) {
+    lanes.wide_blocks = blocks_of_b(plan, tile); // whose rows are lanes
+    lanes.narrow_blocks = blocks_of_a(plan, tile);
+  } else {
+    lanes.wide = lanes.wide_is_a ? tile.a.rows() : tile.b.rows();
+    lanes.narrow = lanes.wide_is_a ? tile.b.rows() : tile.a.rows();
+  }
+  place_outputs(plan, tile, lanes);
 }
 
-bool has_integer_loops(const Loops& loops, const DotTile& tile) {
-  return loops.integers && !tile.a_index && tile.k <= kMaxIntegerK && tile.k % 4 == 0;
-}
+class IntegerWay final : public DotWay {
+public:
+  IntegerWay(const DotPlan& plan, const Loops& loops, DotLevel level)
+      : loops_(loops), level_(level), tiles_(amx_way(plan, level)), lanes_(describe_lanes(plan)) {
+    const DotModel& model = plan.model();
+    lanes_.wide_element = wide_element_of(lanes_.wide_is_a ? model.integer_a : model.integer_b);
+    lanes_.narrow_element = narrow_element_of(lanes_.wide_is_a ? model.integer_b : model.integer_a);
+  }
+
+  bool run(const DotPlan& plan, const DotTile& tile, DotScratch& scratch,
+           MatrixOutputs& paths) const override {
+    const DotModel& model = plan.model();
+    DotTile dense = tile;
+    if (plan.shape().is_sparse())
+      dense.a = dense_a(plan, tile, scratch);
+    if (!dense.a)
+      return false;
+    const bool saturates = model.satfinite && !loops_.is_far_from_ends(plan, tile);
+    if (saturates && model.max_fused_k != 0 && model.max_fused_k < lanes_.k)
+      return false;
+    if (tiles_ && !saturates)
+      return tiles_->run(plan, dense, scratch, paths);
+    IntegerTile lanes = lanes_;
+    place(plan, dense, lanes);
+    lanes.satfinite = saturates;
+    if (!lanes.wide_is_a)
+      lanes.arranged = arranged<void>(tile, ArrangedB::Content::Form::integers, level_);
+    loops_.integers(lanes, scratch.make<std::byte>(DotScratch::Use::loops, loops_.workspace_bytes));
+    paths.vector += plan.shape().outputs();
+    return true;
+  }
+
+  void arrange(const DotPlan& plan, const DotTile& tile, ArrangedB::Content& out) const override {
+    if (tiles_ && !plan.model().satfinite)
+      return tiles_->arrange(plan, tile, out);
+    if (lanes_.wide_is_a)
+      return;
+    IntegerTile lanes = lanes_;
+    lanes.wide = tile.b.rows();
+    loops_.arrange(lanes, level_, out);
+  }
+
+private:
+  Loops loops_;
+  DotLevel level_;
+  std::shared_ptr<const DotWay> tiles_; // AMX's; null: none
+  IntegerTile lanes_;                   // but for where the matrices lie
+};
+
+class BitWay final : public DotWay {
+public:
+  BitWay(const DotPlan& plan, const Loops& loops) : loops_(loops), lanes_(describe_lanes(plan)) {}
+
+  bool run(const DotPlan& plan, const DotTile& tile, DotScratch&, MatrixOutputs& paths) const override {
+    IntegerTile lanes = lanes_;
+    place(plan, tile, lanes);
+    loops_.bits(lanes, plan.model().scheme == DotScheme::xor_popc);
+    paths.vector += plan.shape().outputs();
+    return true;
+  }
+
+private:
+  Loops loops_;
+  IntegerTile lanes_; // but for where the matrices lie
+};
 
 } // namespace
 
-bool dot_integer_lanes(const DotModel& model, const DotTile& tile) {
-  const DotLevel level = dot_level();
+std::shared_ptr<const DotWay> integer_way(const DotPlan& plan, DotLevel level) {
   const Loops loops = loops_of(level);
-  if (!has_integer_loops(loops, tile) || (tile.a_blocks && !takes_operand_blocks(level, tile)))
-    return false;
-  if (model.satfinite && loops.is_far_from_ends(tile)) {
-    DotModel wraps = model;
-    wraps.satfinite = false;
-    return dot_integer_lanes(wraps, tile);
-  }
-  if (model.satfinite && model.max_fused_k != 0 && model.max_fused_k < tile.k)
-    return false;
-  if (level == DotLevel::amx && dot_integer_tiles(model, tile))
-    return true;
-  bool wide_is_a = false;
-  IntegerTile lanes = describe(model, tile, wide_is_a);
-  if (wide_is_a && tile.blocks)
-    return false;
-  if (!wide_is_a)
-    lanes.arranged = arranged<void>(tile, ArrangedB::Content::Form::integers);
-  loops.integers(lanes);
-  return true;
+  const DotShape& shape = plan.shape();
+  const int k = shape.columns_of_b();
+  if (!loops.integers || k > kMaxIntegerK || k % 4 != 0 || !takes_operands(level, plan) ||
+      (shape.is_sparse() && !may_be_dense(plan)) ||
+      (plan.layout().blocks != DotBlocks::none && describe_lanes(plan).wide_is_a))
+    return nullptr;
+  return std::make_shared<IntegerWay>(plan, loops, level);
 }
 
-void arrange_integers(const DotModel& model, const DotTile& dense, ArrangedB::Content& out) {
-  const DotLevel level = dot_level();
+std::shared_ptr<const DotWay> bit_way(const DotPlan& plan, DotLevel level) {
   const Loops loops = loops_of(level);
-  if (!has_integer_loops(loops, dense) ||
-      (level == DotLevel::amx && arrange_integer_tiles(model, dense, out)))
-    return;
-  bool wide_is_a = false;
-  const IntegerTile lanes = describe(model, dense, wide_is_a);
-  if (!wide_is_a)
-    loops.arrange(lanes, out);
-}
-
-bool dot_bit_lanes(const DotModel& model, const DotTile& tile) {
-  const Loops loops = loops_of(dot_level());
-  if (!loops.bits || tile.a_index || tile.k > kMaxBitsK)
-    return false;
-  bool wide_is_a = false;
-  loops.bits(describe(tile, wide_is_a), model.scheme == DotScheme::xor_popc);
-  return true;
+  if (!loops.bits || plan.shape().is_sparse() || plan.shape().k > kMaxBitsK ||
+      plan.layout().blocks != DotBlocks::none)
+    return nullptr;
+  return std::make_shared<BitWay>(plan, loops);
 }
 
 } // namespace lemma::numeric::internal

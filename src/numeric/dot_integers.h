@@ -10,19 +10,16 @@ namespace lemma::numeric::internal {
 
 inline constexpr int kMaxIntegerK = 128;
 
-// DotScheme::integer, dense. Writes the tile's result and returns true; or returns false, having written
-// nothing, where the level has no loops or K is not a multiple of 4 or too large for them.
-bool dot_integer_lanes(const DotModel& model, const DotTile& tile);
+// For DotScheme::integer, where K is a multiple of 4 and not too large; a sparse A that has no dense form is
+// left, and so are sums of several steps that may saturate.
+std::shared_ptr<const DotWay> integer_way(const DotPlan& plan, DotLevel level);
 
-// `out` becomes the B of `dense` as those loops take it, if they would.
-void arrange_integers(const DotModel& model, const DotTile& dense, ArrangedB::Content& out);
+// For DotScheme::xor_popc and and_popc, dense and in rows.
+std::shared_ptr<const DotWay> bit_way(const DotPlan& plan, DotLevel level);
 
-// DotScheme::xor_popc and and_popc, likewise.
-bool dot_bit_lanes(const DotModel& model, const DotTile& tile);
-
-// Integers by AMX (dot_amx.cc), for rows and columns in blocks of 16, or fewer rows, and K in blocks of at
-// most 64. Needs DotLevel::amx.
-bool dot_integer_tiles(const DotModel& model, const DotTile& tile);
-bool arrange_integer_tiles(const DotModel& model, const DotTile& tile, ArrangedB::Content& out);
+// For those of integer_way() by AMX (dot_amx.cc), whatever the model says of saturation as integers that
+// wrap: rows and columns in blocks of 16, or fewer rows, and K in blocks of at most 64. The tile's A is
+// dense.
+std::shared_ptr<const DotWay> amx_way(const DotPlan& plan, DotLevel level);
 
 } // namespace lemma::numeric::internal

@@ -137,35 +137,35 @@ bool fits_32_bits(int fraction_bits, int product_bits, int step_k) {
 
 } // namespace
 
-bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
+bool dot_fused_lanes(const DotModel& model, const DotRows& rows) {
   const Loops run = loops_of(dot_level());
-  const int step_k = model.max_fused_k == 0 ? tile.k : std::min(model.max_fused_k, tile.k);
-  if (!run || model.scheme != DotScheme::fused || tile.a_index || tile.scale_a || tile.scale_b ||
+  const int step_k = model.max_fused_k == 0 ? rows.k : std::min(model.max_fused_k, rows.k);
+  if (!run || model.scheme != DotScheme::fused || rows.a_index || rows.scale_a || rows.scale_b ||
       !is_multiplicand(model.a) || !is_multiplicand(model.b) ||
-      element_bytes(model.a) != element_bytes(model.b) || tile.k > kMaxK ||
+      element_bytes(model.a) != element_bytes(model.b) || rows.k > kMaxK ||
       !fits_32_bits(model.fraction_bits, traits(model.a).mantissa_bits + traits(model.b).mantissa_bits,
                     step_k))
     return false;
   if (model.rounding != (model.d == FloatFormat::f16 ? Rounding::rn : Rounding::rz))
     return false;
-  const bool wide_b = is_wide(tile.n) && tile.m <= kMaxNarrow; // rows of C and D are then vectors
+  const bool wide_b = is_wide(rows.n) && rows.m <= kMaxNarrow; // rows of C and D are then vectors
   const bool wide_a = !wide_b;
-  if (wide_a && (!is_wide(tile.m) || tile.n > kMaxNarrow))
+  if (wide_a && (!is_wide(rows.m) || rows.n > kMaxNarrow))
     return false;
-  if ((wide_a ? tile.n : tile.m) * tile.k % kLanes != 0)
+  if ((wide_a ? rows.n : rows.m) * rows.k % kLanes != 0)
     return false;
-  const int stride = static_cast<int>(row_stride(tile));
+  const int stride = static_cast<int>(rows.stride);
   const int dropped = model.d == FloatFormat::f32 ? 23 - model.kept_fraction_bits : 0;
-  const LaneTile lanes{.wide = wide_a ? tile.a : tile.b,
-                       .narrow = wide_a ? tile.b : tile.a,
-                       .wide_rows = wide_a ? tile.m : tile.n,
-                       .narrow_rows = wide_a ? tile.n : tile.m,
-                       .k = tile.k,
+  const LaneTile lanes{.wide = wide_a ? rows.a : rows.b,
+                       .narrow = wide_a ? rows.b : rows.a,
+                       .wide_rows = wide_a ? rows.m : rows.n,
+                       .narrow_rows = wide_a ? rows.n : rows.m,
+                       .k = rows.k,
                        .element_bytes = element_bytes(model.a),
                        .wide_format = LaneFormat(wide_a ? model.a : model.b),
                        .narrow_format = LaneFormat(wide_a ? model.b : model.a),
-                       .c = tile.c,
-                       .d = tile.d,
+                       .c = rows.c,
+                       .d = rows.d,
                        .wide_stride = wide_a ? stride : 1,
                        .narrow_stride = wide_a ? 1 : stride,
                        .c_format = LaneFormat(widens_c(model) ? model.d : model.c),

@@ -4,14 +4,13 @@
 // Tests: tests/unit/numeric/dot_test.cc (every level that the host has, against the scalar code).
 #pragma once
 
-#include "numeric/dot.h"
-#include "numeric/dot_levels.h"
+#include "numeric/dot_internal.h"
 
 namespace lemma::numeric::internal {
 
-// Writes the tile's result and returns true; or returns false, having written nothing, where the scalar code
-// has to: no vector instructions; another scheme, format or tile than the usual ones; a NaN, an infinity, or
+// Writes all outputs and returns true; or returns false, having written nothing, where the scalar code
+// has to: no vector instructions; another scheme, format or size than the usual ones; a NaN, an infinity, or
 // a result below the normal numbers of f32.
-bool dot_fused_lanes(const DotModel& model, const DotTile& tile);
+bool dot_fused_lanes(const DotModel& model, const DotRows& rows);
 
 } // namespace lemma::numeric::internal

@@ -61,7 +61,8 @@ constexpr DotLevel without_integers(DotLevel level) {
 
 // Those that this host can run, lowest first. Asks the system for the tiles' registers, where there are any.
 const std::vector<DotLevel>& dot_levels();
-// The level in force: the highest, unless set. For tests and benchmarks.
+// The level in force: the highest, unless set, for tests and benchmarks. A DotPlan keeps that of when it was
+// made.
 DotLevel dot_level();
 void set_dot_level(DotLevel level);
 

@@ -6,6 +6,7 @@
 // Tests: tests/unit/vgpu/.
 #pragma once
 
+#include "numeric/dot_scratch.h"
 #include "vgpu/access.h"
 #include "vgpu/launch.h"
 
@@ -205,7 +206,8 @@ public:
   void note_approximate() { approximate = true; }
   bool late_wgmma = false; // registers may be in flight: see wait_for_registers() (handlers/wgmma_groups.h)
   bool approximate = false;
-  bool float_atomics = false; // Report::float_atomics
+  bool float_atomics = false;      // Report::float_atomics
+  numeric::DotScratch dot_scratch; // this worker's, for its matrix products
 
   const ptx::Instruction& ptx_instruction(const DecodedInst& in) const {
     return code->function->instructions[in.source];

@@ -104,10 +104,6 @@ private:
     const size_t size = c.outputs[0].element_bytes;
     std::vector<std::byte> sum(static_cast<size_t>(shape.m * shape.n) * size);
     numeric::DotTile dot_tile;
-    dot_tile.m = shape.m;
-    dot_tile.n = shape.n;
-    dot_tile.k = stored;
-    dot_tile.k_b = shape.k;
     std::vector<uint8_t> columns;
     if (sparse()) {
       columns = sparse_columns(isa::metadata_of(*s_.row), isa::bits_of(s_.a), 0,
@@ -118,7 +114,8 @@ private:
     dot_tile.b = b.data();
     dot_tile.c = addend.data();
     dot_tile.d = sum.data();
-    numeric::dot(changed, dot_tile);
+    numeric::DotScratch scratch;
+    numeric::dot(numeric::DotPlan(changed, {shape.m, shape.n, stored, shape.k}), dot_tile, scratch);
     std::byte* registers = outputs.data() + c.outputs[0].offset_bytes + warp * c.outputs[0].unit_bytes();
     each(Matrix::d, s_.d, [&](size_t offset, layout::Coord at) {
       std::memcpy(registers + offset, sum.data() + static_cast<size_t>(at.row * shape.n + at.col) * size,

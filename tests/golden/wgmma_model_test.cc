@@ -157,15 +157,14 @@ void run_unit(const Case& c, const Product& p, std::span<const std::byte> inputs
     columns =
         sparse_columns(layout::metadata_fragment(p.shape.m, p.shape.k, bits), bits, *p.selector, plane(3));
   }
-  numeric::dot(model, {.m = p.shape.m,
-                       .n = p.shape.n,
-                       .k = p.stored(),
-                       .a = a.data(),
-                       .b = b.data(),
-                       .c = p.accumulates ? d.data() : nullptr,
-                       .d = d.data(),
-                       .a_index = p.selector ? columns.data() : nullptr,
-                       .k_b = p.shape.k});
+  numeric::DotScratch scratch;
+  numeric::dot(numeric::DotPlan(model, {p.shape.m, p.shape.n, p.stored(), p.shape.k}),
+               {.a = a.data(),
+                .b = b.data(),
+                .c = p.accumulates ? d.data() : nullptr,
+                .d = d.data(),
+                .a_index = p.selector ? columns.data() : nullptr},
+               scratch);
   std::byte* out = outputs.data() + c.outputs[0].offset_bytes + unit * c.outputs[0].unit_bytes();
   each(of_d, d_size, [&](size_t reg, size_t at) { std::memcpy(out + reg, &d[at], d_size); });
 }

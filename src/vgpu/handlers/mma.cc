@@ -1,9 +1,9 @@
 // mma.sync, wmma.mma.
 //
 // Everything about an instruction comes from its row of the catalogue: at decoding a row becomes tables that
-// move fragments between registers and dense tiles (layout::TileMap) and a numeric::DotModel of the machine;
-// executing is gather, dot() on whole tiles, scatter. Several that stand together may become one product:
-// mma_runs.h.
+// move fragments between registers and dense tiles (layout::TileMap) and a numeric::DotPlan by the machine's
+// model; executing is gather, dot() on whole tiles, scatter. Several that stand together may become one
+// product: mma_runs.h.
 #include "vgpu/handlers/mma.h"
 
 #include "isa/catalogue.h"
@@ -92,9 +92,6 @@ Step multiply(Exec& x, const DecodedInst& in, const MmaPlan& plan) {
   take_from_containers(b.bytes, plan.b.tile_bytes(), plan.container_b);
 
   numeric::DotTile tile;
-  tile.m = plan.shape.m;
-  tile.n = plan.shape.n;
-  tile.k = plan.shape.k;
   uint8_t a_index[kMaxSparseIndices];
   if (plan.sparse) {
     const auto* metadata = x.src<uint32_t>(in, first);
@@ -103,9 +100,7 @@ Step multiply(Exec& x, const DecodedInst& in, const MmaPlan& plan) {
     if (!plan.sparse->check(x, in, metadata))
       return Step::stopped;
     plan.sparse->decode(metadata, a_index);
-    tile.k = plan.sparse->stored();
     tile.a_index = a_index;
-    tile.k_b = plan.shape.k;
     ++first;
   }
   uint8_t scale_a[kMaxScales], scale_b[kMaxScales];
@@ -123,10 +118,10 @@ Step multiply(Exec& x, const DecodedInst& in, const MmaPlan& plan) {
     tile.b = part(plan.b, b.bytes);
     tile.c = part(plan.c, c.bytes);
     tile.d = part(plan.d, d.bytes);
-    x.stats.matrix_outputs += numeric::dot(plan.model, tile);
+    x.stats.matrix_outputs += numeric::dot(plan.product, tile, x.dot_scratch);
   }
   if (plan.narrow_result)
-    narrow_to_f16(d, narrow, tile.m * tile.n); // never of several matrices
+    narrow_to_f16(d, narrow, plan.shape.m * plan.shape.n); // never of several matrices
 
   std::byte* destinations[kMaxFragmentRegisters];
   destination_lanes(x, in, plan.d.registers(), destinations);
@@ -155,7 +150,6 @@ std::optional<MmaPlan> mma_plan(const isa::Binding& binding, int machine, int se
   if (!model)
     return std::nullopt;
   MmaPlan plan;
-  plan.model = model->dot;
   plan.narrow_result = model->narrow_result;
   plan.shape = row.shape;
   plan.matrices = row.fragments == isa::FragmentRule::mma_m8n8k4 ? 4 : 1;
@@ -176,6 +170,10 @@ std::optional<MmaPlan> mma_plan(const isa::Binding& binding, int machine, int se
   const int bits = isa::container_bits(row, Matrix::a, type(Matrix::a));
   if (row.sparse != Qual::none)
     plan.sparse = SparseIndex(row.shape.k, bits, selector, row.sparse == Qual::sp_ordered_metadata);
+  plan.product = numeric::DotPlan(model->dot, {.m = row.shape.m,
+                                               .n = row.shape.n,
+                                               .k = plan.sparse ? plan.sparse->stored() : row.shape.k,
+                                               .k_b = row.shape.k});
   plan.nibbles = bits == 4;
   plan.container_a = container_of(row, Matrix::a, type(Matrix::a));
   plan.container_b = container_of(row, Matrix::b, type(Matrix::b));

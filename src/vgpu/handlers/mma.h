@@ -22,7 +22,7 @@ struct Container {
 
 // What all instructions of one binding do.
 struct MmaPlan {
-  numeric::DotModel model;
+  numeric::DotPlan product; // of one instruction, its matrices in rows
   layout::Shape shape;
   layout::TileMap a, b, c, d;
   int matrices = 1;           // that one warp multiplies: m8n8k4 of f16 has four

@@ -19,15 +19,14 @@ namespace lemma::vgpu {
 struct MmaRun {
   // A lowered::MatrixProduct, placed.
   struct Product {
-    int m = 0, n = 0;
+    numeric::DotPlan plan;
     int steps = 1;
     std::vector<Slot> a, b, c, d;
     std::vector<LeftLoad> a_left, b_left; // of each of `a` and `b`, where loads leave them in memory
   };
   const MmaPlan* plan = nullptr;
-  numeric::DotModel model; // of chains
-  uint32_t count = 0;      // instructions
-  uint32_t end = 0;        // the pc after the last
+  uint32_t count = 0; // instructions
+  uint32_t end = 0;   // the pc after the last
   std::vector<Product> products;
   std::vector<LeftLoad> left; // all that loads leave in memory for them
 };
@@ -64,25 +63,18 @@ void multiply(Exec& x, const MmaRun& run, const Product& product) {
   const std::byte* b[lowered::kMostChainsOfB * lowered::kMostSteps * kMaxFragmentRegisters];
   const std::byte* c[lowered::kMostChainsOfA * lowered::kMostChainsOfB * kMaxFragmentRegisters];
   std::byte* d[lowered::kMostChainsOfA * lowered::kMostChainsOfB * kMaxFragmentRegisters];
-  numeric::DotTile tile;
-  if (product.a_left.empty() || !list_left(x, product.a_left, a, tile.a_pitch) ||
-      !list_left(x, product.b_left, b, tile.b_pitch)) {
+  size_t a_pitch = 0, b_pitch = 0;
+  if (product.a_left.empty() || !list_left(x, product.a_left, a, a_pitch) ||
+      !list_left(x, product.b_left, b, b_pitch)) {
     bring(x, run.left);
-    tile.a_pitch = tile.b_pitch = 0;
+    a_pitch = b_pitch = 0;
     list_blocks(x, product.a, a);
     list_blocks(x, product.b, b);
   }
   list_blocks(x, product.c, c);
   list_blocks(x, product.d, d);
-  tile.m = product.m;
-  tile.n = product.n;
-  tile.k = run.plan->shape.k * product.steps;
-  tile.blocks = d;
-  tile.c_blocks = c;
-  tile.a_blocks = a;
-  tile.b_blocks = b;
-  tile.even_columns_first = run.plan->blocks->even_columns_first;
-  const MatrixOutputs outputs = numeric::dot(run.model, tile);
+  const MatrixOutputs outputs =
+      numeric::dot(product.plan, {.a = {a, a_pitch}, .b = {b, b_pitch}, .c = c, .d = d}, x.dot_scratch);
   for (int step = 0; step < product.steps; ++step)
     x.stats.matrix_outputs += outputs;
 }
@@ -252,8 +244,8 @@ std::vector<LeftLoad> loads_of(const std::vector<Slot>& slots, const std::vector
 
 std::shared_ptr<MmaRun> place(Code& code, const lowered::Function& lowered, const lowered::MatrixRun& from) {
   auto run = std::make_shared<MmaRun>();
-  run->plan = &code.plan<MmaPlan>(code.insts[from.insts.front()]);
-  run->model = numeric::chainable(run->plan->model, run->plan->shape.k);
+  const MmaPlan& plan = code.plan<MmaPlan>(code.insts[from.insts.front()]);
+  run->plan = &plan;
   run->count = static_cast<uint32_t>(from.insts.size());
   run->end = from.insts.back() + 1;
   if (may_leave_loads(code, from.left))
@@ -262,8 +254,10 @@ std::shared_ptr<MmaRun> place(Code& code, const lowered::Function& lowered, cons
   const Places places(code, lowered, from);
   for (const lowered::MatrixProduct& product : from.products) {
     Product& placed = run->products.emplace_back();
-    placed.m = product.m;
-    placed.n = product.n;
+    placed.plan = numeric::DotPlan(
+        numeric::chainable(plan.product.model(), plan.shape.k),
+        {.m = product.m, .n = product.n, .k = product.steps * plan.shape.k},
+        {.blocks = numeric::DotBlocks::all, .even_columns_first = plan.blocks->even_columns_first});
     placed.steps = product.steps;
     placed.a = places.of(product.a);
     placed.b = places.of(product.b);

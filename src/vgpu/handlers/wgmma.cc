@@ -49,17 +49,17 @@ constexpr int kARegisters = 4;
 constexpr uint64_t kMaxChain = 4; // operations on the same accumulators that are one product
 
 struct WgmmaPlan {
-  numeric::DotModel model;
+  // Of one operation, of two on the same accumulators as one product, and so on: at most kMaxChain.
+  std::vector<numeric::DotPlan> products;
   int n = 0, k = 0;
   int d_bytes = 4;  // of an element
   WgmmaMatrix a, b; // but for their descriptors
   bool a_in_registers = false;
   std::optional<SparseIndex> sparse; // A is; its metadata is the source between B's descriptor and scale-d
-  uint64_t longest_chain = 1;        // at most kMaxChain
   // Sources: A (a descriptor, or the four registers), B's descriptor, scale-d.
   int b_source = 1, scale_source = 2;
   uint64_t flops = 0;
-  std::vector<uint32_t> d_offsets; // where D's blocks lie in a frame, as numeric::DotTile has them
+  std::vector<uint32_t> d_offsets; // where D's blocks lie in a frame, as numeric::DotBlocks lists them
 };
 
 namespace {
@@ -76,7 +76,7 @@ const WgmmaPlan& plan_of(const WgmmaOperation& operation) {
 // A register has 8 rows of 16 bytes: lane l has 4 bytes of row l / 4. Registers come in pairs, for rows 0-7
 // and 8-15 of one or two (`in_turn`) times 16 bytes; pair after pair along the rows.
 
-// Calls visit(register, its place in [row / 8][16 bytes of a row], as numeric::DotTile has blocks).
+// Calls visit(register, its place in [row / 8][16 bytes of a row], as numeric::DotBlocks has them).
 template <class Visit>
 void visit_blocks(int count, int in_turn, Visit visit) {
   for (int i = 0; i < count; ++i) {
@@ -371,8 +371,9 @@ bool continues(const WgmmaOperation& operation, const WgmmaOperation& next) {
       return false;
   }
   return &of_a == &of_b ||
-         (of_a.n == of_b.n && of_a.k == of_b.k && of_a.model == of_b.model && !of_b.sparse &&
-          of_a.a_in_registers == of_b.a_in_registers && of_a.b == of_b.b && of_a.d_offsets == of_b.d_offsets);
+         (of_a.n == of_b.n && of_a.k == of_b.k && of_a.products[0].model() == of_b.products[0].model() &&
+          !of_b.sparse && of_a.a_in_registers == of_b.a_in_registers && of_a.b == of_b.b &&
+          of_a.d_offsets == of_b.d_offsets);
 }
 
 // The operation's A, 64 rows of 32 bytes, `stride` apart.
@@ -395,6 +396,20 @@ uint32_t sign_bits(Type type) {
   default:
     return 0x80000000;
   }
+}
+
+// Chains of operations are one product each; a sparse one stands alone.
+void plan_products(const numeric::DotModel& model, WgmmaPlan& plan) {
+  const numeric::DotLayout in_registers{.blocks = numeric::DotBlocks::outputs};
+  if (plan.sparse) {
+    plan.products = {
+        {model, {.m = kRows, .n = plan.n, .k = plan.sparse->stored(), .k_b = plan.k}, in_registers}};
+    return;
+  }
+  const numeric::DotModel chain = numeric::chainable(model, plan.k);
+  const int longest = std::min(static_cast<int>(kMaxChain), numeric::longest_chain(chain, plan.k));
+  for (int steps = 1; steps <= longest; ++steps)
+    plan.products.push_back({chain, {.m = kRows, .n = plan.n, .k = steps * plan.k}, in_registers});
 }
 
 bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
@@ -423,12 +438,7 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
                              : std::nullopt;
   if (!model)
     return false;
-  plan.model = model->dot;
-  if (!sparse) {
-    plan.model = numeric::chainable(plan.model, plan.k);
-    plan.longest_chain =
-        std::min<uint64_t>(kMaxChain, static_cast<uint64_t>(numeric::longest_chain(plan.model, plan.k)));
-  }
+  plan_products(model->dot, plan);
   plan.d_bytes = instruction.type(0) == Type::f16 ? 2 : 4;
   plan.a_in_registers = operands[1].kind == OperandKind::vector;
   std::vector<Slot> dsts, srcs;
@@ -493,7 +503,7 @@ void take_a(const Exec& x, WgmmaOperation& operation, uint32_t warp, std::byte* 
 
 uint64_t chain_from(Warpgroup& group, uint64_t first, uint64_t end) {
   const WgmmaOperation& operation = group.operation(first);
-  const uint64_t longest = plan_of(operation).longest_chain;
+  const uint64_t longest = plan_of(operation).products.size();
   uint64_t length = 1;
   while (length < longest && first + length < end && continues(operation, group.operation(first + length)))
     ++length;
@@ -521,24 +531,17 @@ void execute_chain(Exec& x, Warpgroup& group, uint64_t first, uint64_t length) {
     b_descriptors[i] = part.b_descriptor;
     put_a(part, shared, a + i * kRowBytes, length * kRowBytes);
   }
-  const int steps = static_cast<int>(length);
-  numeric::DotTile tile{.m = kRows,
-                        .n = plan.n,
-                        .k = plan.k * steps,
-                        .a = a,
-                        .blocks = blocks,
-                        .c_blocks = operation.accumulates ? blocks : nullptr};
-  if (plan.sparse) {
-    tile.k = plan.sparse->stored();
-    tile.k_b = plan.k;
-    tile.a_index = operation.a_index.data();
-  }
+  const numeric::DotPlan& product = plan.products[length - 1];
   const WgmmaColumns b =
       columns_of(plan.b, {b_descriptors, length}, shared,
-                 plan.d_bytes == 4 ? ColumnOrder::even_first : ColumnOrder::as_is, plan.model, tile);
-  tile.b = b.tile;
-  tile.arranged_b = b.arranged;
-  const MatrixOutputs outputs = numeric::dot(plan.model, tile);
+                 plan.d_bytes == 4 ? ColumnOrder::even_first : ColumnOrder::as_is, product);
+  const numeric::DotTile tile{.a = a,
+                              .b = b.tile,
+                              .c = operation.accumulates ? blocks : nullptr,
+                              .d = blocks,
+                              .a_index = plan.sparse ? operation.a_index.data() : nullptr,
+                              .arranged_b = b.arranged};
+  const MatrixOutputs outputs = numeric::dot(product, tile, x.dot_scratch);
   for (uint64_t i = 0; i < length; ++i)
     x.stats.matrix_outputs += outputs;
   x.stats.matrix_flops += length * plan.flops;

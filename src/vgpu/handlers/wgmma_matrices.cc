@@ -151,18 +151,17 @@ Seen& seen_at(const Place& place) {
 
 template <uint32_t kChunks>
 WgmmaColumns columns_of(const WgmmaMatrix& matrix, std::span<const uint64_t> descriptors,
-                        const std::byte* shared, ColumnOrder order, const numeric::DotModel& model,
-                        numeric::DotTile product) {
+                        const std::byte* shared, ColumnOrder order, const numeric::DotPlan& product) {
   constexpr size_t kRowBytes = kChunks * layout::kChunkBytes;
   Seen& seen = seen_at({shared, descriptors[0]});
-  const auto count = static_cast<uint32_t>(product.n);
+  const auto count = static_cast<uint32_t>(product.shape().n);
   const size_t part_bytes = count * kRowBytes;
   const auto is_same = [&](size_t part) {
     return are_chunks<kChunks>(SmemDescriptor::decode(descriptors[part]), matrix.mn_major, shared, count,
                                seen.chunks.data() + part * part_bytes);
   };
   bool same = seen.matrix == matrix && std::ranges::equal(seen.descriptors, descriptors) &&
-              seen.order == order && seen.n == product.n && seen.model == model;
+              seen.order == order && seen.n == product.shape().n && seen.model == product.model();
   for (size_t part = 0; same && part < descriptors.size(); ++part)
     same = is_same(part);
   if (same)
@@ -170,8 +169,8 @@ WgmmaColumns columns_of(const WgmmaMatrix& matrix, std::span<const uint64_t> des
   seen.matrix = matrix;
   seen.descriptors.assign(descriptors.begin(), descriptors.end());
   seen.order = order;
-  seen.n = product.n;
-  seen.model = model;
+  seen.n = product.shape().n;
+  seen.model = product.model();
   seen.chunks.resize(descriptors.size() * part_bytes);
   seen.tile.resize(seen.chunks.size());
   for (size_t part = 0; part < descriptors.size(); ++part) {
@@ -181,8 +180,7 @@ WgmmaColumns columns_of(const WgmmaMatrix& matrix, std::span<const uint64_t> des
                             descriptors.size() * kRowBytes);
   }
   negate(seen.tile.data(), seen.tile.size(), matrix.negate);
-  product.b = seen.tile.data();
-  seen.arranged.arrange(model, product);
+  seen.arranged.arrange(product, {.b = seen.tile.data()});
   return {seen.tile.data(), &seen.arranged};
 }
 
@@ -209,11 +207,10 @@ void negate(std::byte* tile, size_t bytes, uint32_t sign_bits) {
 }
 
 WgmmaColumns columns_of(const WgmmaMatrix& matrix, std::span<const uint64_t> descriptors,
-                        const std::byte* shared, ColumnOrder order, const numeric::DotModel& model,
-                        const numeric::DotTile& product) {
+                        const std::byte* shared, ColumnOrder order, const numeric::DotPlan& product) {
   return matrix.row_chunks == kWgmmaSparseRowChunks
-             ? columns_of<kWgmmaSparseRowChunks>(matrix, descriptors, shared, order, model, product)
-             : columns_of<kWgmmaRowChunks>(matrix, descriptors, shared, order, model, product);
+             ? columns_of<kWgmmaSparseRowChunks>(matrix, descriptors, shared, order, product)
+             : columns_of<kWgmmaRowChunks>(matrix, descriptors, shared, order, product);
 }
 
 } // namespace lemma::vgpu

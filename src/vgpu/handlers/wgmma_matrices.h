@@ -51,11 +51,10 @@ struct WgmmaColumns {
   const numeric::ArrangedB* arranged;
 };
 
-// All of B, for a product that is otherwise as `product`: along K one part after the other, each at its
-// descriptor (that of `matrix` is not looked at). The result stays until the thread's next call. What was
-// last seen at the place is remembered: warpgroups that have the same B multiply by it one after the other.
+// All of B, for products of the plan: along K one part after the other, each at its descriptor (that of
+// `matrix` is not looked at). The result stays until the thread's next call. What was last seen at the place
+// is remembered: warpgroups that have the same B multiply by it one after the other.
 WgmmaColumns columns_of(const WgmmaMatrix& matrix, std::span<const uint64_t> descriptors,
-                        const std::byte* shared, ColumnOrder order, const numeric::DotModel& model,
-                        const numeric::DotTile& product);
+                        const std::byte* shared, ColumnOrder order, const numeric::DotPlan& product);
 
 } // namespace lemma::vgpu

@@ -71,15 +71,15 @@ std::optional<double> result_on(Arch arch, const Case& test) {
   const auto a_bytes = pack(test.ab, a), b_bytes = pack(test.ab, b), c_bytes = pack(test.d, {test.c});
   const std::vector<uint8_t> ones(static_cast<size_t>(test.k), test.scale == ue8m0 ? 127 : 0x38);
   uint64_t d = 0;
-  dot(*model, {.m = 1,
-               .n = 1,
-               .k = test.k,
-               .a = a_bytes.data(),
-               .b = b_bytes.data(),
-               .c = c_bytes.data(),
-               .d = &d,
-               .scale_a = test.scale_block != 0 ? ones.data() : nullptr,
-               .scale_b = test.scale_block != 0 ? ones.data() : nullptr});
+  DotScratch scratch;
+  dot(DotPlan(*model, {1, 1, test.k}),
+      {.a = a_bytes.data(),
+       .b = b_bytes.data(),
+       .c = c_bytes.data(),
+       .d = &d,
+       .scale_a = test.scale_block != 0 ? ones.data() : nullptr,
+       .scale_b = test.scale_block != 0 ? ones.data() : nullptr},
+      scratch);
   return as_double(convert_float(f64, test.d, d));
 }
 

@@ -43,20 +43,18 @@ struct Product {
     if (in_place && !c.empty())
       d = c;
     internal::set_dot_level(level);
-    paths = dot(model, {.m = m,
-                        .n = n,
-                        .k = k,
-                        .a = a.data(),
-                        .b = b.data(),
-                        .c = c.empty()  ? nullptr
-                             : in_place ? d.data()
-                                        : c.data(),
-                        .d = d.data(),
-                        .scale_a = scale_a.data(),
-                        .scale_b = scale_b.data(),
-                        .row_stride = stride,
-                        .a_index = a_index.empty() ? nullptr : a_index.data(),
-                        .k_b = k_b});
+    DotScratch scratch;
+    paths = dot(DotPlan(model, {m, n, k, k_b}, {.row_stride = stride}),
+                {.a = a.data(),
+                 .b = b.data(),
+                 .c = c.empty()  ? nullptr
+                      : in_place ? d.data()
+                                 : c.data(),
+                 .d = d.data(),
+                 .scale_a = scale_a.data(),
+                 .scale_b = scale_b.data(),
+                 .a_index = a_index.empty() ? nullptr : a_index.data()},
+                scratch);
     internal::set_dot_level(internal::dot_levels().back());
     return d;
   }
@@ -70,17 +68,16 @@ struct Product {
     if (!c.empty())
       c_blocks.load(c.data());
     internal::set_dot_level(level);
-    paths = dot(model, {.m = m,
-                        .n = n,
-                        .k = k,
-                        .a = a.data(),
-                        .b = b.data(),
-                        .scale_a = scale_a.data(),
-                        .scale_b = scale_b.data(),
-                        .a_index = a_index.empty() ? nullptr : a_index.data(),
-                        .k_b = k_b,
-                        .blocks = blocks.blocks(),
-                        .c_blocks = c.empty() ? nullptr : c_blocks.blocks()});
+    DotScratch scratch;
+    paths = dot(DotPlan(model, {m, n, k, k_b}, {.blocks = DotBlocks::outputs}),
+                {.a = a.data(),
+                 .b = b.data(),
+                 .c = c.empty() ? nullptr : c_blocks.blocks(),
+                 .d = blocks.blocks(),
+                 .scale_a = scale_a.data(),
+                 .scale_b = scale_b.data(),
+                 .a_index = a_index.empty() ? nullptr : a_index.data()},
+                scratch);
     internal::set_dot_level(internal::dot_levels().back());
     blocks.store(d.data());
     return d;

@@ -34,16 +34,12 @@ struct Chain {
   // One after the other, by the scalar code.
   Bytes expected() const {
     internal::set_dot_level(DotLevel::scalar);
+    const DotPlan plan(model, {kRows, kColumns, k});
+    DotScratch scratch;
     Bytes d = c;
     for (size_t i = 0; i < a.size(); ++i) {
       const Bytes before = d;
-      dot(model, {.m = kRows,
-                  .n = kColumns,
-                  .k = k,
-                  .a = a[i].data(),
-                  .b = b[i].data(),
-                  .c = before.data(),
-                  .d = d.data()});
+      dot(plan, {.a = a[i].data(), .b = b[i].data(), .c = before.data(), .d = d.data()}, scratch);
     }
     return d;
   }
@@ -62,37 +58,36 @@ struct Chain {
     const bool of_f64 = model.d == f64;
     RegisterBlocks blocks(kRows, kColumns * d_bytes(), of_f64);
     blocks.load(c.data());
-    DotTile tile{.m = kRows,
-                 .n = kColumns,
-                 .k = k * static_cast<int>(a.size()),
-                 .a = whole_a.data(),
-                 .b = whole_b.data()};
+    DotTile tile{.a = whole_a.data(), .b = whole_b.data()};
+    DotLayout layout;
     RegisterBlocks a_blocks(kRows, a.size() * kRowBytes, of_f64),
         b_blocks(kColumns, a.size() * kRowBytes, of_f64);
     if (in_blocks >= InBlocks::everything) {
-      tile.even_columns_first = in_blocks == InBlocks::everything_even_first;
-      const Bytes b_rows = tile.even_columns_first ? in_order(whole_b) : whole_b;
+      layout.even_columns_first = in_blocks == InBlocks::everything_even_first;
+      const Bytes b_rows = layout.even_columns_first ? in_order(whole_b) : whole_b;
       a_blocks.load(whole_a.data());
       b_blocks.load(b_rows.data());
-      tile.a_blocks = a_blocks.blocks();
-      tile.b_blocks = b_blocks.blocks();
-      tile.a = tile.b = nullptr;
+      tile.a = a_blocks.blocks();
+      tile.b = b_blocks.blocks();
     }
     RegisterBlocks c_blocks(kRows, kColumns * d_bytes(), of_f64);
     c_blocks.load(c.data());
     if (in_blocks != InBlocks::nothing) {
-      tile.blocks = blocks.blocks();
-      tile.c_blocks = (in_blocks == InBlocks::everything_even_first ? c_blocks : blocks).blocks();
+      layout.blocks = in_blocks == InBlocks::c_and_d ? DotBlocks::outputs : DotBlocks::all;
+      tile.d = blocks.blocks();
+      tile.c = (in_blocks == InBlocks::everything_even_first ? c_blocks : blocks).blocks();
     } else {
       tile.c = c.data();
       tile.d = d.data();
     }
+    const DotPlan plan(chainable(model, k), {kRows, kColumns, k * static_cast<int>(a.size())}, layout);
     ArrangedB arranged;
     if (arranges_b) {
-      arranged.arrange(chainable(model, k), tile);
+      arranged.arrange(plan, tile);
       tile.arranged_b = &arranged;
     }
-    const MatrixOutputs paths = dot(chainable(model, k), tile);
+    DotScratch scratch;
+    const MatrixOutputs paths = dot(plan, tile, scratch);
     EXPECT_EQ(paths.total(), static_cast<uint64_t>(kRows * kColumns));
     if (in_blocks != InBlocks::nothing)
       blocks.store(d.data());

@@ -64,18 +64,20 @@ struct Product {
   Bytes run(DotLevel level, bool in_blocks) const {
     internal::set_dot_level(level);
     Bytes d(static_cast<size_t>(m * n) * bytes_of(model.d));
-    DotTile tile{.m = m, .n = n, .k = k, .a = a.data(), .b = b.data()};
+    DotTile tile{.a = a.data(), .b = b.data()};
     RegisterBlocks c_blocks(static_cast<size_t>(m), static_cast<size_t>(n) * bytes_of(model.c));
     RegisterBlocks d_blocks(static_cast<size_t>(m), static_cast<size_t>(n) * bytes_of(model.d));
     if (in_blocks) {
       c_blocks.load(c.data());
-      tile.c_blocks = c_blocks.blocks();
-      tile.blocks = d_blocks.blocks();
+      tile.c = c_blocks.blocks();
+      tile.d = d_blocks.blocks();
     } else {
       tile.c = c.data();
       tile.d = d.data();
     }
-    dot(model, tile);
+    const DotLayout layout{.blocks = in_blocks ? DotBlocks::outputs : DotBlocks::none};
+    DotScratch scratch;
+    dot(DotPlan(model, {m, n, k}, layout), tile, scratch);
     if (in_blocks)
       d_blocks.store(d.data());
     return d;

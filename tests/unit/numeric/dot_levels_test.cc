@@ -43,26 +43,24 @@ struct Product {
                                ? 4
                                : bytes_of(model.d);
     std::vector<uint8_t> d(static_cast<size_t>(m * n) * d_bytes);
-    DotTile tile{.m = m,
-                 .n = n,
-                 .k = k,
-                 .a = a.data(),
+    const DotPlan plan(model, {m, n, k, k_b});
+    DotTile tile{.a = a.data(),
                  .b = b.data(),
                  .c = c.empty() ? nullptr : c.data(),
                  .d = d.data(),
                  .scale_a = scale_a.empty() ? nullptr : scale_a.data(),
                  .scale_b = scale_b.empty() ? nullptr : scale_b.data(),
-                 .a_index = a_index.empty() ? nullptr : a_index.data(),
-                 .k_b = k_b};
+                 .a_index = a_index.empty() ? nullptr : a_index.data()};
     ArrangedB arranged;
     if (arranges_b) {
       std::vector<uint8_t> gone = b;
       tile.b = gone.data();
-      arranged.arrange(model, tile);
+      arranged.arrange(plan, tile);
       tile.b = b.data();
       tile.arranged_b = &arranged;
     }
-    paths = dot(model, tile);
+    DotScratch scratch;
+    paths = dot(plan, tile, scratch);
     internal::set_dot_level(internal::dot_levels().back());
     return d;
   }
@@ -72,17 +70,16 @@ struct Product {
     RegisterBlocks blocks(static_cast<size_t>(m), c.size() / static_cast<size_t>(m));
     blocks.load(c.data());
     internal::set_dot_level(level);
-    paths = dot(model, {.m = m,
-                        .n = n,
-                        .k = k,
-                        .a = a.data(),
-                        .b = b.data(),
-                        .scale_a = scale_a.empty() ? nullptr : scale_a.data(),
-                        .scale_b = scale_b.empty() ? nullptr : scale_b.data(),
-                        .a_index = a_index.empty() ? nullptr : a_index.data(),
-                        .k_b = k_b,
-                        .blocks = blocks.blocks(),
-                        .c_blocks = blocks.blocks()});
+    DotScratch scratch;
+    paths = dot(DotPlan(model, {m, n, k, k_b}, {.blocks = DotBlocks::outputs}),
+                {.a = a.data(),
+                 .b = b.data(),
+                 .c = blocks.blocks(),
+                 .d = blocks.blocks(),
+                 .scale_a = scale_a.empty() ? nullptr : scale_a.data(),
+                 .scale_b = scale_b.empty() ? nullptr : scale_b.data(),
+                 .a_index = a_index.empty() ? nullptr : a_index.data()},
+                scratch);
     internal::set_dot_level(internal::dot_levels().back());
     std::vector<uint8_t> d(c.size());
     blocks.store(d.data());
@@ -484,6 +481,38 @@ TEST(DotLevels, SingleBits) {
           EXPECT_EQ(paths.vector, paths.total());
         }
       }
+}
+
+// Plans of several families, each of the level at which it was made, take turns with one scratch.
+TEST(DotLevels, PlansTakeTurnsWithOneScratch) {
+  Random random(35);
+  const DotModel models[] = {*dot_model(Arch::sm_90, DotUnit::mma, f16, f16, f32, f32, 16),
+                             *dot_model(Arch::sm_90, DotUnit::mma, e4m3, e4m3, f32, f32, 16),
+                             *dot_model(Arch::sm_90, DotUnit::mma, f64, f64, f64, f64, 16),
+                             dot_model_integer(IntegerFormat::s8, IntegerFormat::s8, true)};
+  for (const DotLevel level : internal::dot_levels()) {
+    internal::set_dot_level(level);
+    std::vector<DotPlan> plans;
+    for (const DotModel& model : models)
+      plans.emplace_back(model, DotShape{16, 16, 16});
+    DotScratch scratch;
+    for (const OperandClass operand_class : kAllOperandClasses)
+      for (const DotPlan& plan : plans) {
+        const Product product = product_of(plan.model(), 16, 16, 16, operand_class, random);
+        MatrixOutputs paths;
+        const std::vector<uint8_t> expected = product.run(DotLevel::scalar, false, paths);
+        std::vector<uint8_t> d(product.c.size());
+        paths =
+            dot(plan, {.a = product.a.data(), .b = product.b.data(), .c = product.c.data(), .d = d.data()},
+                scratch);
+        d.resize(expected.size());
+        EXPECT_EQ(d, expected) << describe(plan.model(), operand_class) << " at level " << to_string(level);
+        if (level == DotLevel::scalar) {
+          EXPECT_EQ(paths.vector, 0u);
+        }
+      }
+  }
+  internal::set_dot_level(internal::dot_levels().back());
 }
 
 // What a bench calls a failure: ordinary numbers that leave the fast way.

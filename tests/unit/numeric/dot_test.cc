@@ -127,7 +127,8 @@ struct Operands {
 std::vector<uint64_t> run(const DotModel& model, int m, int n, int k, const Operands& in) {
   const std::vector<uint8_t> a = pack(model.a, in.a), b = pack(model.b, in.b), c = pack(model.c, in.c);
   std::vector<uint8_t> d(m * n * bytes_of(model.d));
-  dot(model, {.m = m, .n = n, .k = k, .a = a.data(), .b = b.data(), .c = c.data(), .d = d.data()});
+  DotScratch scratch;
+  dot(DotPlan(model, {m, n, k}), {.a = a.data(), .b = b.data(), .c = c.data(), .d = d.data()}, scratch);
   return unpack(model.d, d);
 }
 
@@ -273,7 +274,9 @@ TEST(Dot, VectorLevelsOfIntegersAgreeWithTheScalarCode) {
           const auto compute = [&](DotLevel level) {
             internal::set_dot_level(level);
             std::vector<int32_t> d(c.size());
-            dot(model, {.m = m, .n = n, .k = k, .a = x.data(), .b = y.data(), .c = c.data(), .d = d.data()});
+            DotScratch scratch;
+            dot(DotPlan(model, {m, n, k}), {.a = x.data(), .b = y.data(), .c = c.data(), .d = d.data()},
+                scratch);
             return d;
           };
           const std::vector<int32_t> expected = compute(DotLevel::scalar);
@@ -298,14 +301,9 @@ TEST(Dot, RowStrideLeavesTheColumnsBeside) {
       c[i * stride + j] = static_cast<uint32_t>(in.c[i * 8 + j]);
   for (const internal::DotLevel level : internal::dot_levels()) {
     internal::set_dot_level(level);
-    dot(model, {.m = 16,
-                .n = 8,
-                .k = 16,
-                .a = a.data(),
-                .b = b.data(),
-                .c = c.data(),
-                .d = d.data(),
-                .row_stride = stride});
+    DotScratch scratch;
+    dot(DotPlan(model, {16, 8, 16}, {.row_stride = stride}),
+        {.a = a.data(), .b = b.data(), .c = c.data(), .d = d.data()}, scratch);
     for (int i = 0; i < 16; ++i)
       for (int j = 0; j < stride; ++j)
         ASSERT_EQ(d[i * stride + j], j < 8 ? expected[i * 8 + j] : 0xabcdefu);
@@ -337,12 +335,13 @@ TEST(Dot, VectorLevelsKnowWhatTheyLeave) {
   if (internal::dot_levels().size() < 2)
     GTEST_SKIP() << "the host has no vector level";
   const auto model = *dot_model(Arch::sm_90, DotUnit::mma, f16, f16, f32, f32, 16);
+  const DotPlan plan(model, {16, 8, 16});
   const auto taken = [&](uint16_t a, uint16_t b, float c) {
     const std::vector<uint16_t> as(16 * 16, a), bs(8 * 16, b);
     const std::vector<float> cs(16 * 8, c);
     std::vector<float> d(16 * 8);
-    return internal::dot_fused_lanes(
-        model, {.m = 16, .n = 8, .k = 16, .a = as.data(), .b = bs.data(), .c = cs.data(), .d = d.data()});
+    const DotTile tile{.a = as.data(), .b = bs.data(), .c = cs.data(), .d = d.data()};
+    return internal::dot_fused_lanes(model, internal::rows_of(plan, tile, {0, 16, 0, 8}));
   };
   EXPECT_TRUE(taken(0x3c00, 0x4000, 3));
   EXPECT_TRUE(taken(0, 0, 0));
@@ -529,15 +528,9 @@ TEST(Dot, SparseMeetsTheIndexedColumns) {
     }
     const std::vector<uint8_t> a = pack(format, in.a), b = pack(format, in.b), c = pack(f32, in.c);
     std::vector<uint8_t> d(m * n * 4);
-    dot(model, {.m = m,
-                .n = n,
-                .k = k,
-                .a = a.data(),
-                .b = b.data(),
-                .c = c.data(),
-                .d = d.data(),
-                .a_index = index.data(),
-                .k_b = k_b});
+    DotScratch scratch;
+    dot(DotPlan(model, {m, n, k, k_b}),
+        {.a = a.data(), .b = b.data(), .c = c.data(), .d = d.data(), .a_index = index.data()}, scratch);
     const std::vector<uint64_t> result = unpack(f32, d);
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) {
@@ -564,15 +557,15 @@ TEST(Dot, BlockScaleFoldsPowersOfTwoIntoExponents) {
     scale_b[3] = 0xff;
     const std::vector<uint8_t> a = pack(format, in.a), b = pack(e4m3, in.b), c = pack(f32, in.c);
     std::vector<uint8_t> d(m * n * 4);
-    dot(model, {.m = m,
-                .n = n,
-                .k = k,
-                .a = a.data(),
-                .b = b.data(),
-                .c = c.data(),
-                .d = d.data(),
-                .scale_a = scale_a.data(),
-                .scale_b = scale_b.data()});
+    DotScratch scratch;
+    dot(DotPlan(model, {m, n, k}),
+        {.a = a.data(),
+         .b = b.data(),
+         .c = c.data(),
+         .d = d.data(),
+         .scale_a = scale_a.data(),
+         .scale_b = scale_b.data()},
+        scratch);
     const std::vector<uint64_t> result = unpack(f32, d);
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j)
@@ -596,15 +589,15 @@ TEST(Dot, BlockSumsAgreeWithBruteForce) {
         bits = static_cast<uint8_t>(scale == ue8m0 ? 110 + random.below(30) : random.below(0x7f));
     const std::vector<uint8_t> a = pack(e2m1, in.a), b = pack(e2m1, in.b), c = pack(f32, in.c);
     std::vector<uint8_t> d(m * n * 4);
-    dot(model, {.m = m,
-                .n = n,
-                .k = k,
-                .a = a.data(),
-                .b = b.data(),
-                .c = c.data(),
-                .d = d.data(),
-                .scale_a = scale_a.data(),
-                .scale_b = scale_b.data()});
+    DotScratch scratch;
+    dot(DotPlan(model, {m, n, k}),
+        {.a = a.data(),
+         .b = b.data(),
+         .c = c.data(),
+         .d = d.data(),
+         .scale_a = scale_a.data(),
+         .scale_b = scale_b.data()},
+        scratch);
     const std::vector<uint64_t> result = unpack(f32, d);
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) {
@@ -649,8 +642,9 @@ TEST(Dot, Integers) {
           const std::vector<uint8_t> a(av.begin(), av.end()), b(bv.begin(), bv.end());
           const std::vector<uint32_t> c(cv.begin(), cv.end());
           std::vector<uint32_t> d(m * n);
-          dot(dot_model_integer(a_format, b_format, satfinite),
-              {.m = m, .n = n, .k = k, .a = a.data(), .b = b.data(), .c = c.data(), .d = d.data()});
+          DotScratch scratch;
+          dot(DotPlan(dot_model_integer(a_format, b_format, satfinite), {m, n, k}),
+              {.a = a.data(), .b = b.data(), .c = c.data(), .d = d.data()}, scratch);
           const auto number = [](IntegerFormat format, uint64_t bits) {
             return static_cast<int64_t>(integer_to_integer(IntegerFormat::s64, format, bits, false));
           };
@@ -670,10 +664,11 @@ TEST(Dot, SingleBits) {
   const std::vector<uint32_t> a = {0xffffffff, 0x0000000f, 0, 0}, b = {0x0f0f0f0f, 0x000000ff, 0, 1};
   const std::vector<uint32_t> c = {100};
   uint32_t d = 0;
-  const DotTile tile{.m = 1, .n = 1, .k = 128, .a = a.data(), .b = b.data(), .c = c.data(), .d = &d};
-  dot(dot_model_bits(DotScheme::xor_popc), tile);
+  const DotTile tile{.a = a.data(), .b = b.data(), .c = c.data(), .d = &d};
+  DotScratch scratch;
+  dot(DotPlan(dot_model_bits(DotScheme::xor_popc), {1, 1, 128}), tile, scratch);
   EXPECT_EQ(d, 100u + 16 + 4 + 1);
-  dot(dot_model_bits(DotScheme::and_popc), tile);
+  dot(DotPlan(dot_model_bits(DotScheme::and_popc), {1, 1, 128}), tile, scratch);
   EXPECT_EQ(d, 100u + 16 + 4);
 }
 

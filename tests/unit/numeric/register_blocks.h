@@ -1,4 +1,4 @@
-// C and D as a warp's registers have them (numeric::DotTile::blocks), for tests: blocks of 8 rows by 16
+// C and D as a warp's registers have them (numeric::DotBlocks), for tests: blocks of 8 rows by 16
 // bytes, of f64 by 32, the last first in memory.
 #pragma once
 

@@ -351,13 +351,10 @@ TEST(SparseMma, GivesTheBitsOfTheDenseProduct) {
     const auto model = *numeric::dot_model(numeric::Arch::sm_90, numeric::DotUnit::mma, format_of(s.a),
                                            format_of(s.b), format_of(s.c), format_of(s.d), s.k());
     ASSERT_EQ(model.max_fused_k, 0);
-    numeric::dot(model, {.m = kM,
-                         .n = kN,
-                         .k = s.k(),
-                         .a = a_bytes.data(),
-                         .b = b_bytes.data(),
-                         .c = c_bytes.data(),
-                         .d = d_bytes.data()});
+    numeric::DotScratch scratch;
+    numeric::dot(numeric::DotPlan(model, {kM, kN, s.k()}),
+                 {.a = a_bytes.data(), .b = b_bytes.data(), .c = c_bytes.data(), .d = d_bytes.data()},
+                 scratch);
     Bits want(kM * kN);
     const size_t size = d_bytes.size() / want.size();
     for (size_t i = 0; i < want.size(); ++i)

@@ -334,16 +334,16 @@ Dense model_result(const Spelled& s, const Dense& a, const Dense& b, const Dense
   Dense want = dense_like(s.fragment(Matrix::d));
   const size_t bytes = narrow ? 4 : static_cast<size_t>(isa::bits_of(dt) / 8);
   std::vector<std::byte> d_bytes(want.bits.size() * bytes);
+  const layout::Shape& shape = s.row->shape;
+  const numeric::DotPlan plan(model, {shape.m, shape.n, shape.k});
   numeric::DotTile tile;
-  tile.m = s.row->shape.m;
-  tile.n = s.row->shape.n;
-  tile.k = s.row->shape.k;
+  numeric::DotScratch scratch;
   for (size_t i = 0, count = static_cast<size_t>(s.matrices()); i < count; ++i) {
     tile.a = a_bytes.data() + a_bytes.size() / count * i;
     tile.b = b_bytes.data() + b_bytes.size() / count * i;
     tile.c = c_bytes.data() + c_bytes.size() / count * i;
     tile.d = d_bytes.data() + d_bytes.size() / count * i;
-    numeric::dot(model, tile);
+    numeric::dot(plan, tile, scratch);
   }
   for (size_t i = 0; i < want.bits.size(); ++i) {
     std::memcpy(&want.bits[i], &d_bytes[i * bytes], bytes);
