@@ -4,7 +4,7 @@
 #include "host_peak.h"
 
 #include "numeric/dot_levels.h"
-#include "vgpu/handlers/levels.h"
+#include "vgpu/handlers/arithmetic/levels.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include "ptx/parser.h"
 #include "table.h"
 #include "verify/verify.h"
-#include "vgpu/launch_check.h"
+#include "vgpu/engine/launch_check.h"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "ptx/module.h"
-#include "vgpu/program.h"
-#include "vgpu/scheduler.h"
+#include "vgpu/code/program.h"
+#include "vgpu/engine/scheduler.h"
 
 #include <benchmark/benchmark.h>
 

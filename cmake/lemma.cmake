@@ -35,7 +35,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # below -O2.
   target_compile_options(lemma_flags INTERFACE -Wno-deprecated-declarations -Wno-pass-failed)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    # Where only a function has cx16 (src/vgpu/handlers/atomic.cc), clang calls libatomic for its instruction.
+    # Where only a function has cx16 (src/vgpu/handlers/memory/atomic.cc), clang calls libatomic for its instruction.
     target_compile_options(lemma_flags INTERFACE -mcx16)
   endif()
 endif()
@@ -67,11 +67,12 @@ target_include_directories(lemma_fmt SYSTEM INTERFACE
 
 include(lemma_quick_build)
 
-# lemma_library(<folder> SOURCES <file>... [DEPS <folder>...] [PRECOMPILED <headers>] [TOGETHER] [COLD])
-# Defines lemma_<folder>, alias lemma::<folder>. Headers are included as "folder/file.h". TOGETHER: lemma_all_together(). COLD: what
-# its calls take is what they call elsewhere, so that it is optimized less.
+# lemma_library(<folder> SOURCES <file>... [DEPS <folder>...] [SEES <folder>...] [PRECOMPILED <headers>] [TOGETHER] [COLD])
+# Defines lemma_<folder>, alias lemma::<folder>. Headers are included as "folder/file.h". DEPS: what it includes and links. SEES: what
+# it includes alone, since it meets the code only when it runs. tests/tree/counts_test.py finds what it includes besides. TOGETHER:
+# lemma_all_together(). COLD: what its calls take is what they call elsewhere, so that it is optimized less.
 function(lemma_library folder)
-  cmake_parse_arguments(ARG "TOGETHER;COLD" "PRECOMPILED" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER;COLD" "PRECOMPILED" "SOURCES;DEPS;SEES" ${ARGN})
   if(NOT ARG_PRECOMPILED)
     set(ARG_PRECOMPILED core)
     if(ARG_COLD)

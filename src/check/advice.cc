@@ -5,7 +5,7 @@
 
 #include "check/edits.h"
 #include "isa/effects.h"
-#include "vgpu/place.h"
+#include "vgpu/memory/place.h"
 
 #include <algorithm>
 #include <array>

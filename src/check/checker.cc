@@ -7,9 +7,9 @@
 #include "check/shard.h"
 #include "isa/effects.h"
 #include "lemma/explore.h"
-#include "vgpu/mix.h"
-#include "vgpu/program.h"
-#include "vgpu/racing_copy.h"
+#include "vgpu/code/program.h"
+#include "vgpu/memory/mix.h"
+#include "vgpu/memory/racing_copy.h"
 
 #include <algorithm>
 

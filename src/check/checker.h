@@ -20,7 +20,7 @@
 #include "check/provenance.h"
 #include "check/results.h"
 #include "lemma/report.h"
-#include "vgpu/observer.h"
+#include "vgpu/engine/observer.h"
 
 #include <atomic>
 #include <functional>

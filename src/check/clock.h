@@ -15,7 +15,7 @@
 // PTX ISA: "Memory Consistency Model": "Causality Order". Tests: tests/unit/check/clock_test.cc.
 #pragma once
 
-#include "vgpu/code.h"
+#include "vgpu/code/code.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // What a cluster begins with, and the agents that it gets on the way. See cluster_state.h.
 #include "check/cluster_state.h"
 
-#include "vgpu/exec.h"
+#include "vgpu/engine/exec.h"
 
 namespace lemma::check {
 

@@ -10,7 +10,7 @@
 #include "check/shadow.h"
 #include "check/sync_location.h"
 #include "check/undefined.h"
-#include "vgpu/exec.h"
+#include "vgpu/engine/exec.h"
 
 #include <algorithm>
 #include <map>

@@ -3,10 +3,10 @@
 #include "check/edits.h"
 #include "check/value.h"
 #include "isa/effects.h"
-#include "vgpu/exec.h"
-#include "vgpu/place.h"
-#include "vgpu/program.h"
-#include "vgpu/racing_copy.h"
+#include "vgpu/code/program.h"
+#include "vgpu/engine/exec.h"
+#include "vgpu/memory/place.h"
+#include "vgpu/memory/racing_copy.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Where in the text an instruction and its parts stand. See edits.h.
 #include "check/edits.h"
 
-#include "vgpu/place.h"
+#include "vgpu/memory/place.h"
 
 #include <cctype>
 

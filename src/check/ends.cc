@@ -1,7 +1,7 @@
 // What shows when threads exit or a cluster ends: counts that are left, memory of CTAs that have gone. See
 // checker.h.
 #include "check/checker.h"
-#include "vgpu/mbarrier.h"
+#include "vgpu/async/mbarrier.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // workers of a launch rarely meet there.
 #include "check/footprint.h"
 
-#include "vgpu/place.h"
+#include "vgpu/memory/place.h"
 
 #include <algorithm>
 #include <array>

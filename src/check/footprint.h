@@ -5,7 +5,7 @@
 #pragma once
 
 #include "check/statement.h"
-#include "vgpu/observer.h"
+#include "vgpu/engine/observer.h"
 
 #include <atomic>
 #include <cstddef>

@@ -14,7 +14,7 @@
 #include "check/clock.h"
 #include "check/handover.h"
 #include "check/statement.h"
-#include "vgpu/memory_order.h"
+#include "vgpu/code/memory_order.h"
 
 #include <array>
 #include <deque>

@@ -19,7 +19,7 @@
 #pragma once
 
 #include "check/private_code.h"
-#include "vgpu/exec.h"
+#include "vgpu/engine/exec.h"
 
 #include <functional>
 #include <vector>

@@ -1,8 +1,8 @@
 // Asynchronous operations: whose agents they are, and what waiting for them tells. See checker.h.
 #include "check/checker.h"
 #include "layout/tensor_map.h"
-#include "vgpu/async_operation.h"
-#include "vgpu/exec.h"
+#include "vgpu/async/async_operation.h"
+#include "vgpu/engine/exec.h"
 
 #include <algorithm>
 #include <utility>

@@ -11,7 +11,7 @@
 
 #include "check/handover.h"
 #include "check/shadow.h"
-#include "vgpu/observer.h"
+#include "vgpu/engine/observer.h"
 
 #include <algorithm>
 #include <bit>

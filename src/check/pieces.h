@@ -3,7 +3,7 @@
 // Tests: tests/unit/check/loaded_test.cc.
 #pragma once
 
-#include "vgpu/code.h"
+#include "vgpu/code/code.h"
 
 #include <cstdint>
 #include <vector>

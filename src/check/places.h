@@ -3,7 +3,7 @@
 // Tests: tests/unit/check/order_test.cc.
 #pragma once
 
-#include "vgpu/observer.h"
+#include "vgpu/engine/observer.h"
 
 #include <array>
 #include <bit>

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "check/pieces.h"
-#include "vgpu/inst_id.h"
+#include "vgpu/code/inst_id.h"
 
 #include <cstdint>
 #include <map>

@@ -4,10 +4,10 @@
 #include "check/checker.h"
 #include "check/edits.h"
 #include "isa/effects.h"
-#include "vgpu/deadlock.h"
-#include "vgpu/exec.h"
-#include "vgpu/place.h"
-#include "vgpu/program.h"
+#include "vgpu/code/program.h"
+#include "vgpu/engine/exec.h"
+#include "vgpu/memory/place.h"
+#include "vgpu/reports/deadlock.h"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 // Tests: tests/unit/check/protocol_test.cc.
 #pragma once
 
-#include "vgpu/program.h"
+#include "vgpu/code/program.h"
 
 #include <utility>
 #include <vector>

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "check/clock.h"
-#include "vgpu/access.h"
-#include "vgpu/async_operation.h"
+#include "vgpu/async/async_operation.h"
+#include "vgpu/memory/access.h"
 
 #include <array>
 #include <atomic>

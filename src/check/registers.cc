@@ -2,8 +2,8 @@
 #include "check/registers.h"
 
 #include "isa/vocabulary.h"
-#include "vgpu/place.h"
-#include "vgpu/wgmma_registers.h"
+#include "vgpu/code/wgmma_registers.h"
+#include "vgpu/memory/place.h"
 
 #include <fmt/format.h>
 

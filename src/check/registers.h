@@ -13,7 +13,7 @@
 #include "check/advice.h"
 #include "check/knowledge.h"
 #include "lemma/report.h"
-#include "vgpu/exec.h"
+#include "vgpu/engine/exec.h"
 
 #include <functional>
 #include <string>

@@ -4,7 +4,7 @@
 // Tests: tests/unit/check/order_test.cc.
 #pragma once
 
-#include "vgpu/program.h"
+#include "vgpu/code/program.h"
 
 #include <vector>
 

@@ -7,7 +7,7 @@
 // Tests: tests/unit/check/loaded_test.cc.
 #pragma once
 
-#include "vgpu/code.h"
+#include "vgpu/code/code.h"
 
 #include <cstddef>
 #include <cstdint>

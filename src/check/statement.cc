@@ -1,7 +1,7 @@
 // Whose instruction it is, in the words of a report. See statement.h.
 #include "check/statement.h"
 
-#include "vgpu/place.h"
+#include "vgpu/memory/place.h"
 
 #include <bit>
 

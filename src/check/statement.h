@@ -4,8 +4,8 @@
 #pragma once
 
 #include "lemma/report.h"
-#include "vgpu/async_operation.h"
-#include "vgpu/exec.h"
+#include "vgpu/async/async_operation.h"
+#include "vgpu/engine/exec.h"
 
 #include <string>
 

@@ -1,9 +1,9 @@
 // Nothing in a cluster can move any more: the waits that this comes from, each a finding that says who waits
 // for what, how much of it has come, who could have brought the rest, and what to do. See checker.h.
 #include "check/checker.h"
-#include "vgpu/deadlock.h"
-#include "vgpu/mbarrier.h"
-#include "vgpu/place.h"
+#include "vgpu/async/mbarrier.h"
+#include "vgpu/memory/place.h"
+#include "vgpu/reports/deadlock.h"
 
 #include <fmt/format.h>
 

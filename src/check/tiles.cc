@@ -11,8 +11,8 @@
 #include "layout/smem_descriptor.h"
 #include "layout/tensor_box.h"
 #include "layout/tensor_map.h"
-#include "vgpu/exec.h"
-#include "vgpu/program.h"
+#include "vgpu/code/program.h"
+#include "vgpu/engine/exec.h"
 
 #include <fmt/format.h>
 

@@ -11,10 +11,10 @@
 
 #include "check/clock.h"
 #include "check/statement.h"
-#include "vgpu/async_operation.h"
-#include "vgpu/exec.h"
-#include "vgpu/matrix_moves.h"
-#include "vgpu/observer.h"
+#include "vgpu/async/async_operation.h"
+#include "vgpu/engine/exec.h"
+#include "vgpu/engine/matrix_moves.h"
+#include "vgpu/engine/observer.h"
 
 #include <array>
 #include <functional>

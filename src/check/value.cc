@@ -2,7 +2,7 @@
 #include "check/value.h"
 
 #include "isa/effects.h"
-#include "vgpu/matrix_moves.h"
+#include "vgpu/engine/matrix_moves.h"
 
 #include <fmt/format.h>
 

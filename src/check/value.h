@@ -3,8 +3,8 @@
 // Tests: tests/unit/check/order_test.cc.
 #pragma once
 
-#include "vgpu/exec.h"
-#include "vgpu/observer.h"
+#include "vgpu/engine/exec.h"
+#include "vgpu/engine/observer.h"
 
 #include <cstddef>
 #include <span>

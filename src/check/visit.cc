@@ -5,7 +5,7 @@
 #include "isa/catalogue.h"
 #include "isa/effects.h"
 #include "isa/form.h"
-#include "vgpu/exec.h"
+#include "vgpu/engine/exec.h"
 
 #include <algorithm>
 #include <bit>

@@ -4,7 +4,7 @@
 #include "driver/call.h"
 #include "driver/module.h"
 #include "support/align.h"
-#include "vgpu/occupancy.h"
+#include "vgpu/engine/occupancy.h"
 
 #include <algorithm>
 #include <cstring>

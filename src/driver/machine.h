@@ -1,6 +1,6 @@
 // What the virtual GPU says it is: an H200, or the card of the machine that LEMMA_ARCH names.
 //
-// Sizes that the virtual GPU has are those of its model (isa/machines.def, vgpu/machine.h); the rest -
+// Sizes that the virtual GPU has are those of its model (isa/machines.def, vgpu/code/machine.h); the rest -
 // clocks, bus, caches, textures - are what documents give for an H200, whatever the machine is, and mean
 // nothing here.
 //
@@ -11,7 +11,7 @@
 #include "lemma/launch.h"
 #include "lemma/message.h"
 #include "lemma/result.h"
-#include "vgpu/machine.h"
+#include "vgpu/code/machine.h"
 
 #include <cstdint>
 #include <string>

@@ -5,7 +5,7 @@
 #include "driver/error.h"
 #include "driver/state.h"
 #include "runtime/host_watch.h"
-#include "vgpu/memory.h"
+#include "vgpu/memory/memory.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 #include "lemma/occupancy.h"
 
 #include "isa/machine.h"
-#include "vgpu/occupancy.h"
+#include "vgpu/engine/occupancy.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

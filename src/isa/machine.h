@@ -2,7 +2,7 @@
 // row.
 //
 // Not here: which instructions it has (the rows' sets of targets), how its matrix units add
-// (numeric/dot_model.cc, by numeric::Arch), and what is alike on all of them (vgpu/machine.h).
+// (numeric/dot_model.cc, by numeric::Arch), and what is alike on all of them (vgpu/code/machine.h).
 //
 // CUDA C++ Programming Guide: "Compute Capabilities". Tests: tests/unit/isa/machine_test.cc.
 #pragma once

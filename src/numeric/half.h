@@ -3,9 +3,9 @@
 // for 24 bits are at least 2 * 11 + 2; what else is rounded in f32 first is not.
 //
 // Not here: other roundings, other formats (convert.h); the host's vector instructions for it
-// (vgpu/handlers/half_bits.inc). The host's unit is to keep subnormals (vgpu/handlers/host_mode.h).
-// Every function becomes part of who calls it, so that each is compiled for the instructions that its caller
-// is.
+// (vgpu/handlers/arithmetic/half_bits.inc). The host's unit is to keep subnormals
+// (vgpu/handlers/arithmetic/host_mode.h). Every function becomes part of who calls it, so that each is
+// compiled for the instructions that its caller is.
 //
 // Tests: tests/unit/vgpu/half_test.cc, atomic_test.cc.
 #pragma once

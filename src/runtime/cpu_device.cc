@@ -18,14 +18,14 @@
 #include "support/in_parts.h"
 #include "verify/lint.h"
 #include "verify/verify.h"
-#include "vgpu/launch_check.h"
-#include "vgpu/memory.h"
-#include "vgpu/patience.h"
-#include "vgpu/poison.h"
-#include "vgpu/program.h"
-#include "vgpu/racing_copy.h"
-#include "vgpu/scheduler.h"
-#include "vgpu/texture_objects.h"
+#include "vgpu/code/program.h"
+#include "vgpu/engine/launch_check.h"
+#include "vgpu/engine/patience.h"
+#include "vgpu/engine/scheduler.h"
+#include "vgpu/memory/memory.h"
+#include "vgpu/memory/poison.h"
+#include "vgpu/memory/racing_copy.h"
+#include "vgpu/memory/texture_objects.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -53,7 +53,7 @@ public:
   ~CpuModule() override;
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
-                               std::vector<std::byte> params, Beside beside) override;
+                               std::vector<std::byte> params, LaunchHooks hooks) override;
   Result<KernelResources, Error> resources_of(const KernelInfo& kernel) override;
   std::optional<uint64_t> address_of(const ptx::Variable& variable) override {
     const vgpu::Allocation* allocation = program_->allocation_of(variable);
@@ -62,12 +62,12 @@ public:
 
 private:
   static Report run(CpuDevice& device, const vgpu::Program& program, const vgpu::Code& entry,
-                    const LaunchConfig& config, std::vector<std::byte> params, Beside beside,
+                    const LaunchConfig& config, std::vector<std::byte> params, LaunchHooks hooks,
                     std::string_view arithmetic, const std::string& doubt);
   // What a run of the kernel that is not checked is to say of registers in flight; found once.
   const std::string& doubt_of(const vgpu::Code& entry);
   std::string repeat_key(const KernelInfo& kernel, const LaunchConfig& config,
-                         std::span<const std::byte> params, const Beside& beside) const;
+                         std::span<const std::byte> params, const LaunchHooks& hooks) const;
 
   std::shared_ptr<CpuDevice> device_; // before program_: the program's variables lie in its memory
   std::shared_ptr<vgpu::Program> program_;
@@ -449,7 +449,7 @@ void doubt_between_clusters(std::vector<Finding>& findings, const LaunchConfig& 
 }
 
 Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchConfig& config,
-                                        std::vector<std::byte> params, Beside beside) {
+                                        std::vector<std::byte> params, LaunchHooks hooks) {
   const vgpu::Code* entry = program_->find(kernel.name);
   if (!entry)
     return failure(ErrorKind::internal, fmt::format("kernel {} was not decoded", kernel.name));
@@ -459,24 +459,24 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
     return failure(ErrorKind::invalid_argument, std::move(wrong));
   const std::string& doubt = doubt_of(*entry);
   if (!device_->repeats)
-    return run(*device_, *program_, *entry, config, std::move(params), std::move(beside), arithmetic, doubt);
-  Repeats::Launch launch{.key = repeat_key(kernel, config, params, beside)};
+    return run(*device_, *program_, *entry, config, std::move(params), std::move(hooks), arithmetic, doubt);
+  Repeats::Launch launch{.key = repeat_key(kernel, config, params, hooks)};
   if (!launch.key.empty()) // the device has it, and may have it when this module is gone
     launch.later = [device = device_.get(), program = program_, entry, config, params] {
       return Result<Report, Error>(run(*device, *program, *entry, config, params, {}, {}, {}));
     };
   launch.now = [&] {
     return Result<Report, Error>(
-        run(*device_, *program_, *entry, config, std::move(params), std::move(beside), arithmetic, doubt));
+        run(*device_, *program_, *entry, config, std::move(params), std::move(hooks), arithmetic, doubt));
   };
   return device_->repeats->launch(std::move(launch));
 }
 
 // Empty: what the launch does follows not from these and memory alone, or somebody looks on.
 std::string CpuModule::repeat_key(const KernelInfo& kernel, const LaunchConfig& config,
-                                  std::span<const std::byte> params, const Beside& beside) const {
+                                  std::span<const std::byte> params, const LaunchHooks& hooks) const {
   if (kernel.has_more_than_memory || config.programmatic || config.schedule != 0 || config.check ||
-      config.observer || config.stop || config.progress || beside.footprint ||
+      config.observer || config.stop || config.progress || hooks.footprint ||
       config.on_fault != OnFault::stop)
     return {};
   std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} ", number_, kernel.name,
@@ -523,13 +523,13 @@ const std::string& CpuModule::doubt_of(const vgpu::Code& entry) {
 }
 
 Report CpuModule::run(CpuDevice& device, const vgpu::Program& program, const vgpu::Code& entry,
-                      const LaunchConfig& config, std::vector<std::byte> params, Beside beside,
+                      const LaunchConfig& config, std::vector<std::byte> params, LaunchHooks hooks,
                       std::string_view arithmetic, const std::string& doubt) {
   vgpu::LaunchSurroundings surroundings{.limits = vgpu::limits_of(program.arch()),
-                                        .others_may_act = std::move(beside.others_may_act),
+                                        .others_may_act = std::move(hooks.others_may_act),
                                         .patience = device.patience,
-                                        .prerequisites_done = beside.prerequisites_done,
-                                        .dependents_may_start = std::move(beside.dependents_may_start)};
+                                        .prerequisites_done = hooks.prerequisites_done,
+                                        .dependents_may_start = std::move(hooks.dependents_may_start)};
   const vgpu::GlobalMemory::Users speaker(device.memory, 0); // of what is freed before all is reported
   if (device.host_watch)
     device.host_watch->find_written();
@@ -549,8 +549,8 @@ Report CpuModule::run(CpuDevice& device, const vgpu::Program& program, const vgp
   if (config.observer)
     observers_of_all.push_back(&watcher.emplace(*config.observer, program, arithmetic));
   std::optional<check::FootprintObserver> footprint;
-  if (beside.footprint)
-    observers_of_all.push_back(&footprint.emplace(*beside.footprint));
+  if (hooks.footprint)
+    observers_of_all.push_back(&footprint.emplace(*hooks.footprint));
   std::optional<ExecutedForms> forms;
   if (config.fidelity)
     observers_of_all.push_back(&forms.emplace(program));

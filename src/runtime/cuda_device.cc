@@ -88,7 +88,7 @@ public:
   ~CudaModule() override;
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
-                               std::vector<std::byte> params, Beside beside) override;
+                               std::vector<std::byte> params, LaunchHooks hooks) override;
   Result<void, Error> start(const KernelInfo& kernel, const LaunchConfig& config,
                             const std::vector<std::byte>& params) override;
   Result<KernelResources, Error> resources_of(const KernelInfo& kernel) override;
@@ -563,7 +563,7 @@ Result<void, Error> CudaModule::start(const KernelInfo& kernel, const LaunchConf
 }
 
 Result<Report, Error> CudaModule::launch(const KernelInfo& kernel, const LaunchConfig& config,
-                                         std::vector<std::byte> params, Beside) {
+                                         std::vector<std::byte> params, LaunchHooks) {
   if (epoch_ != device_->epoch())
     return lost();
   const Result<cuda::Context, Error> context = device_->context();

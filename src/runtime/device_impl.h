@@ -37,8 +37,8 @@ struct KernelInfo {
 
 class DeviceImpl;
 
-// What goes on beside a launch.
-struct Beside {
+// What a launch asks of the host and tells it while it runs.
+struct LaunchHooks {
   // Whether the host, or another kernel, may yet do what this one waits for.
   std::function<bool()> others_may_act;
   // Of a programmatic launch: what griddepcontrol.wait waits for; null: nothing.
@@ -54,7 +54,7 @@ public:
   // No size of the configuration is zero, but for a cluster that neither the launch nor the kernel names.
   // `params` are parameter_bytes laid out by offset.
   virtual Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
-                                       std::vector<std::byte> params, Beside beside) = 0;
+                                       std::vector<std::byte> params, LaunchHooks hooks) = 0;
   // The same in the legacy default stream, without waiting for its end, which nobody is told. "cuda" only.
   virtual Result<void, Error> start(const KernelInfo& kernel, const LaunchConfig& config,
                                     const std::vector<std::byte>& params);

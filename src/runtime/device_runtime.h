@@ -8,7 +8,8 @@
 //   handle 0
 //
 // numba's cooperative groups call these; CUDA C++'s headers have the barrier inline, which is the same one.
-// Not here: vprintf, malloc and others that need the virtual GPU (vgpu/builtins.h); launches from a kernel.
+// Not here: vprintf, malloc and others that need the virtual GPU (vgpu/engine/builtins.h); launches from a
+// kernel.
 //
 // cuda_device_runtime_api.h. Tests: tests/unit/runtime/device_runtime_test.cc.
 #pragma once

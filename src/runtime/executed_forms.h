@@ -5,8 +5,8 @@
 
 #include "lemma/report.h"
 #include "runtime/instruction_numbers.h"
-#include "vgpu/observer.h"
-#include "vgpu/program.h"
+#include "vgpu/code/program.h"
+#include "vgpu/engine/observer.h"
 
 #include <vector>
 

@@ -12,7 +12,7 @@
 // Tests: tests/unit/runtime/host_watch_test.cc.
 #pragma once
 
-#include "vgpu/memory.h"
+#include "vgpu/memory/memory.h"
 
 #include <array>
 #include <atomic>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "ptx/module.h"
-#include "vgpu/code.h"
+#include "vgpu/code/code.h"
 
 #include <cstdint>
 #include <vector>

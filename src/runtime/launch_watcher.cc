@@ -6,7 +6,7 @@
 #include "isa/binding.h"
 #include "runtime/callers_code.h"
 #include "runtime/inlined_comments.h"
-#include "vgpu/place.h"
+#include "vgpu/memory/place.h"
 
 #include <algorithm>
 #include <array>

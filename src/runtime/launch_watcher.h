@@ -7,8 +7,8 @@
 #include "lemma/observer.h"
 #include "runtime/instruction_numbers.h"
 #include "runtime/source_lines.h"
-#include "vgpu/observer.h"
-#include "vgpu/program.h"
+#include "vgpu/code/program.h"
+#include "vgpu/engine/observer.h"
 
 #include <atomic>
 #include <mutex>

@@ -8,7 +8,7 @@
 #include "runtime/check_text.h"
 #include "runtime/device_runtime.h"
 #include "runtime/report_text.h"
-#include "vgpu/builtins.h"
+#include "vgpu/engine/builtins.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "runtime/repeats.h"
-#include "vgpu/memory.h"
+#include "vgpu/memory/memory.h"
 
 #include <cstdint>
 #include <map>

@@ -80,10 +80,10 @@ void show_names(Report& report) {
 
 } // namespace
 
-Result<Report, Error> run(PreparedLaunch launch, Beside beside) {
+Result<Report, Error> run(PreparedLaunch launch, LaunchHooks hooks) {
   const ModuleImpl& module = *launch.module;
   Result<Report, Error> report =
-      launch.module->launch(*launch.kernel, launch.config, std::move(launch.params), std::move(beside));
+      launch.module->launch(*launch.kernel, launch.config, std::move(launch.params), std::move(hooks));
   if (!report)
     return report;
   report->arithmetic = module.arithmetic;
@@ -99,15 +99,16 @@ Result<Report, Error> run(PreparedLaunch launch, Beside beside) {
   return report;
 }
 
-Result<Report, Error> run_noted(PreparedLaunch launch, Beside beside, const Timeline::Operation& operation) {
+Result<Report, Error> run_noted(PreparedLaunch launch, LaunchHooks hooks,
+                                const Timeline::Operation& operation) {
   const std::shared_ptr<ModuleImpl> module = launch.module;
   StreamChecks* checks = module->device->stream_checks.get();
   if (!checks)
-    return run(std::move(launch), std::move(beside));
+    return run(std::move(launch), std::move(hooks));
   const std::string& kernel = launch.kernel->name;
   auto footprint = std::make_shared<check::Footprint>();
-  beside.footprint = footprint.get();
-  Result<Report, Error> report = run(std::move(launch), std::move(beside));
+  hooks.footprint = footprint.get();
+  Result<Report, Error> report = run(std::move(launch), std::move(hooks));
   footprint->finish();
   checks->add({.position = operation.position(),
                .what = fmt::format("kernel {}", brief_name(kernel)),

@@ -25,9 +25,10 @@ Result<PreparedLaunch, Error> prepare(std::shared_ptr<ModuleImpl> module, size_t
                                       const LaunchConfig& config, std::span<const Argument> arguments);
 
 // Runs it on this thread. See Kernel::launch().
-Result<Report, Error> run(PreparedLaunch launch, Beside beside);
+Result<Report, Error> run(PreparedLaunch launch, LaunchHooks hooks);
 
 // The same for the launch of an operation: what it uses is compared with what others do (StreamChecks).
-Result<Report, Error> run_noted(PreparedLaunch launch, Beside beside, const Timeline::Operation& operation);
+Result<Report, Error> run_noted(PreparedLaunch launch, LaunchHooks hooks,
+                                const Timeline::Operation& operation);
 
 } // namespace lemma::runtime

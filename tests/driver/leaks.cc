@@ -11,7 +11,7 @@
 
 namespace {
 
-// At first the allocations that are known as freed become more (vgpu/memory.h: 1024), and tables grow.
+// At first the allocations that are known as freed become more (vgpu/memory/memory.h: 1024), and tables grow.
 constexpr long kFirstRounds = 2200;
 constexpr long kMostBytesARound = 8, kMostBytes = 32 << 10;
 

@@ -6,10 +6,10 @@
 
 #include "ptx/parser.h"
 #include "verify/verify.h"
-#include "vgpu/exec.h"
-#include "vgpu/launch_check.h"
-#include "vgpu/program.h"
-#include "vgpu/scheduler.h"
+#include "vgpu/code/program.h"
+#include "vgpu/engine/exec.h"
+#include "vgpu/engine/launch_check.h"
+#include "vgpu/engine/scheduler.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include "golden/record_file.h"
 #include "golden/replay.h"
 #include "numeric/dot_levels.h"
-#include "vgpu/handlers/levels.h"
+#include "vgpu/handlers/arithmetic/levels.h"
 
 #include <gtest/gtest.h>
 

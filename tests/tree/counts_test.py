@@ -13,6 +13,7 @@ has risen fails, and so does one that has fallen until its line there says so, s
     dot-tile-fields      data members of numeric::DotTile, inherited ones too
     thread-locals        in src/numeric
     upward-includes      of a folder that stands below in docs/architecture.md's table
+    undeclared-includes  of a folder that the own one's CMakeLists.txt does not name, behind DEPS or SEES of lemma_library
     inner-includes       what folders that the table puts over include/lemma include of src
     files, thousands     of a folder of the virtual GPU: C++ files, and their lines in thousands, rounded up
 
@@ -72,7 +73,7 @@ class Sources:
 
 
 def room(path):
-    """src/vgpu/handlers/mma.cc: vgpu."""
+    """src/vgpu/handlers/matrix/mma.cc: vgpu."""
     return path.split("/")[1]
 
 
@@ -302,6 +303,18 @@ def upward_includes(sources):
             yield path, at
 
 
+def undeclared_includes(sources):
+    declared = {}
+    for path, text in sources.texts.items():
+        if path.endswith("/CMakeLists.txt"):
+            text = re.sub(r"#[^\n]*", "", text)
+            for names in re.findall(r"\blemma_library\((?:[^()]|\([^()]*\))*?\b(?:DEPS|SEES)\b([^()]*)", text):
+                declared.setdefault(path.rpartition("/")[0], set()).update("src/" + name for name in names.split())
+    for path, at, folder, target, _ in includes(sources):
+        if folder.startswith("src/") and target not in declared.get(folder, ()) and target not in (folder, "include/lemma"):
+            yield path, at
+
+
 def inner_includes(sources):
     _, outer = layers(sources.texts["docs/architecture.md"])
     for path, at, folder, target, _ in includes(sources):
@@ -317,6 +330,7 @@ COUNTS = {
     "dot-tile-fields": dot_tile_fields,
     "thread-locals": thread_locals,
     "upward-includes": upward_includes,
+    "undeclared-includes": undeclared_includes,
     "inner-includes": inner_includes,
 }
 
@@ -362,39 +376,39 @@ def read_table(text):
 
 # What, where, what is written to the end of the file, and by how many the count rises.
 MUTANTS = [
-    ("handler-comparisons", "src/vgpu/loops.cc", "bool f(const DecodedInst& in) { return in.handler == run_mma; }", 1),
-    ("handler-comparisons", "src/vgpu/loops.cc", "bool f(const DecodedInst& in) { return run_mma != in.handler; }", 1),
+    ("handler-comparisons", "src/vgpu/code/loops.cc", "bool f(const DecodedInst& in) { return in.handler == run_mma; }", 1),
+    ("handler-comparisons", "src/vgpu/code/loops.cc", "bool f(const DecodedInst& in) { return run_mma != in.handler; }", 1),
     ("handler-comparisons", "src/check/held.cc", "bool f() { const auto h = in.handler;\n return h == g; }", 1),
-    ("handler-comparisons", "src/vgpu/loops.cc", "bool f(vgpu::Handler way) { return way == other; }", 1),
-    ("handler-comparisons", "src/vgpu/loops.cc", "using Runs = Handler;\nRuns chosen = g;\nbool b = chosen == g2;", 1),
-    ("handler-comparisons", "src/vgpu/loops.cc", "bool f() { return known.contains(in.handler); }", 1),
-    ("handler-comparisons", "src/vgpu/loops.cc", "bool f() { return std::equal_to<>{}(in->handler, g); }", 1),
-    ("handler-comparisons", "src/vgpu/loops.cc", "auto f() { return reinterpret_cast<uintptr_t>(in.handler) ; }", 1),
-    ("handler-comparisons", "src/vgpu/loops.cc", "auto f() { switch (number_of(in.handler)) {} }", 1),
-    ("handler-comparisons", "src/vgpu/loops.cc", "Step f() { return in.handler(x, in); }", 0),
-    ("handler-comparisons", "src/vgpu/loops.cc", "void f() { in.handler = run_mma; }", 0),
-    ("handler-comparisons", "src/vgpu/loops.cc", "bool f() { return in.handler != nullptr && !in.handler; }", 0),
-    ("handler-comparisons", "src/vgpu/loops.cc", "// in.handler == run_mma", 0),
-    ("payloads", "src/vgpu/exec.h", "struct A { const void* extra; };", 1),
-    ("payloads", "src/vgpu/exec.h", "struct A { void* renamed = nullptr; };", 1),
-    ("payloads", "src/vgpu/exec.h", "struct A { std::any data; };", 1),
-    ("payloads", "src/vgpu/exec.h", "auto f() { return std::any_cast<MmaPlan>(in.data); }", 1),
-    ("payloads", "src/vgpu/exec.h", "struct A { std::shared_ptr<const void> data; };", 1),
-    ("payloads", "src/vgpu/exec.h", "struct A { union { int a; float b; }; };", 1),
-    ("payloads", "src/vgpu/exec.h", "struct A { std::vector<const void*> data; };", 1),
+    ("handler-comparisons", "src/vgpu/code/loops.cc", "bool f(vgpu::Handler way) { return way == other; }", 1),
+    ("handler-comparisons", "src/vgpu/code/loops.cc", "using Runs = Handler;\nRuns chosen = g;\nbool b = chosen == g2;", 1),
+    ("handler-comparisons", "src/vgpu/code/loops.cc", "bool f() { return known.contains(in.handler); }", 1),
+    ("handler-comparisons", "src/vgpu/code/loops.cc", "bool f() { return std::equal_to<>{}(in->handler, g); }", 1),
+    ("handler-comparisons", "src/vgpu/code/loops.cc", "auto f() { return reinterpret_cast<uintptr_t>(in.handler) ; }", 1),
+    ("handler-comparisons", "src/vgpu/code/loops.cc", "auto f() { switch (number_of(in.handler)) {} }", 1),
+    ("handler-comparisons", "src/vgpu/code/loops.cc", "Step f() { return in.handler(x, in); }", 0),
+    ("handler-comparisons", "src/vgpu/code/loops.cc", "void f() { in.handler = run_mma; }", 0),
+    ("handler-comparisons", "src/vgpu/code/loops.cc", "bool f() { return in.handler != nullptr && !in.handler; }", 0),
+    ("handler-comparisons", "src/vgpu/code/loops.cc", "// in.handler == run_mma", 0),
+    ("payloads", "src/vgpu/engine/exec.h", "struct A { const void* extra; };", 1),
+    ("payloads", "src/vgpu/engine/exec.h", "struct A { void* renamed = nullptr; };", 1),
+    ("payloads", "src/vgpu/engine/exec.h", "struct A { std::any data; };", 1),
+    ("payloads", "src/vgpu/engine/exec.h", "auto f() { return std::any_cast<MmaPlan>(in.data); }", 1),
+    ("payloads", "src/vgpu/engine/exec.h", "struct A { std::shared_ptr<const void> data; };", 1),
+    ("payloads", "src/vgpu/engine/exec.h", "struct A { union { int a; float b; }; };", 1),
+    ("payloads", "src/vgpu/engine/exec.h", "struct A { std::vector<const void*> data; };", 1),
     ("payloads", "src/newly/made.h", "struct A { const void* extra = nullptr; };", 1),
-    ("payloads", "src/vgpu/exec.h", "auto& f() { return *static_cast<const MmaPlan*>(in.renamed); }", 1),
-    ("payloads", "src/vgpu/exec.h", "auto& f() { return *reinterpret_cast<const MmaPlan*>(in.bytes); }", 1),
-    ("payloads", "src/vgpu/exec.h", "auto& f() { return static_cast<const SettledRun&>(plan); }", 1),
-    ("payloads", "src/vgpu/exec.h", "auto& f() { return *(const MmaPlan*)in.renamed; }", 1),
-    ("payloads", "src/vgpu/exec.h", "auto f() { return std::static_pointer_cast<MmaPlan>(data); }", 1),
-    ("payloads", "src/vgpu/exec.h", "using Nothing = void;\nstruct A { Nothing* extra; };", 2),
-    ("payloads", "src/vgpu/exec.h", "void copy(void* to, const void* from);", 0),
-    ("payloads", "src/vgpu/exec.h", "auto f() { return *reinterpret_cast<const LaneMask*>(p); }", 0),
-    ("payloads", "src/vgpu/exec.h", "bool same(const MmaPlan* a, const MmaPlan& b);", 0),
-    ("payloads", "src/vgpu/exec.h", "struct A { bool operator==(const A&) const = default; };", 0),
-    ("payloads", "src/vgpu/exec.h", "struct A { bool operator==(const A&) noexcept; };", 0),
-    ("payloads", "src/vgpu/exec.h", "auto& f() { return *(MmaPlan*)const_cast<char*>(in.renamed); }", 1),
+    ("payloads", "src/vgpu/engine/exec.h", "auto& f() { return *static_cast<const MmaPlan*>(in.renamed); }", 1),
+    ("payloads", "src/vgpu/engine/exec.h", "auto& f() { return *reinterpret_cast<const MmaPlan*>(in.bytes); }", 1),
+    ("payloads", "src/vgpu/engine/exec.h", "auto& f() { return static_cast<const SettledRun&>(plan); }", 1),
+    ("payloads", "src/vgpu/engine/exec.h", "auto& f() { return *(const MmaPlan*)in.renamed; }", 1),
+    ("payloads", "src/vgpu/engine/exec.h", "auto f() { return std::static_pointer_cast<MmaPlan>(data); }", 1),
+    ("payloads", "src/vgpu/engine/exec.h", "using Nothing = void;\nstruct A { Nothing* extra; };", 2),
+    ("payloads", "src/vgpu/engine/exec.h", "void copy(void* to, const void* from);", 0),
+    ("payloads", "src/vgpu/engine/exec.h", "auto f() { return *reinterpret_cast<const LaneMask*>(p); }", 0),
+    ("payloads", "src/vgpu/engine/exec.h", "bool same(const MmaPlan* a, const MmaPlan& b);", 0),
+    ("payloads", "src/vgpu/engine/exec.h", "struct A { bool operator==(const A&) const = default; };", 0),
+    ("payloads", "src/vgpu/engine/exec.h", "struct A { bool operator==(const A&) noexcept; };", 0),
+    ("payloads", "src/vgpu/engine/exec.h", "auto& f() { return *(MmaPlan*)const_cast<char*>(in.renamed); }", 1),
     ("payloads", "src/driver/state.h", "struct A { void* handle; };", 0),
     ("opcodes-named", "src/check/held.cc", "bool f() { return i.opcode == isa::Opcode::bra; }", 1),
     ("opcodes-named", "src/check/held.cc", "void f() { switch (o) {\n case Opcode::bra:\n case Opcode::ret: break; } }", 2),
@@ -407,20 +421,23 @@ MUTANTS = [
     ("opcodes-named", "src/check/held.cc", 'bool f() { return to_string(i.opcode).starts_with("wgmma."); }', 1),
     ("opcodes-named", "src/check/held.cc", "bool f() { return i.opcode == static_cast<isa::Opcode>(17); }", 1),
     ("opcodes-named", "src/check/held.cc", "bool f() { return i.opcode == Opcode::none; }", 0),
-    ("opcodes-named", "src/vgpu/handlers/mma.cc", "bool f() { return i.opcode == Opcode::bra; }", 0),
+    ("opcodes-named", "src/vgpu/handlers/matrix/mma.cc", "bool f() { return i.opcode == Opcode::bra; }", 0),
     ("inst-pointers", "src/check/record.h", "struct A { const vgpu::DecodedInst* in; };", 1),
-    ("inst-pointers", "src/vgpu/access.h", "struct A { DecodedInst const * in; };", 1),
+    ("inst-pointers", "src/vgpu/memory/access.h", "struct A { DecodedInst const * in; };", 1),
     ("inst-pointers", "src/check/record.h", "using Inst = const vgpu::DecodedInst;\nstruct A { Inst* in; };", 1),
     ("inst-pointers", "src/check/record.h", "void f(const vgpu::DecodedInst& in);", 0),
     ("thread-locals", "src/numeric/dot.cc", "static thread_local int a;", 1),
     ("thread-locals", "src/numeric/dot.cc", "static __thread int a;", 1),
     ("thread-locals", "src/numeric/dot.cc", "#define OF_THREAD static thread_local\nOF_THREAD int a;", 1),
-    ("upward-includes", "src/isa/form.cc", '#include "vgpu/exec.h"', 1),
+    ("upward-includes", "src/isa/form.cc", '#include "vgpu/engine/exec.h"', 1),
     ("upward-includes", "src/isa/form.cc", '#  include "check/checker.h"', 1),
     ("upward-includes", "src/isa/form.cc", '#include "lemma/report.h"', 0),
-    ("upward-includes", "src/vgpu/exec.h", '#include "isa/form.h"', 0),
-    ("inner-includes", "src/cublas/state.h", '#include "vgpu/exec.h"', 0),
-    ("inner-includes", "tools/lemma/run.cc", '#include "vgpu/exec.h"', 1),
+    ("upward-includes", "src/vgpu/engine/exec.h", '#include "isa/form.h"', 0),
+    ("undeclared-includes", "src/numeric/dot.cc", '#include "support/json.h"', 1),
+    ("undeclared-includes", "src/isa/form.cc", '#include "support/json.h"', 0),
+    ("undeclared-includes", "src/driver/state.h", '#include "lemma/device.h"', 0),
+    ("inner-includes", "src/cublas/state.h", '#include "vgpu/engine/exec.h"', 0),
+    ("inner-includes", "tools/lemma/run.cc", '#include "vgpu/engine/exec.h"', 1),
     ("inner-includes", "tools/lemma/main.cc", '#include "isa/form.h"', 1),
     ("inner-includes", "src/driver/state.h", '#include "lemma/device.h"', 0),
 ]
@@ -430,8 +447,9 @@ def check_itself(sources):
     """Each thing is found however it is spelled, and nothing that is none; the table holds both ways."""
     for name, path, text, more in MUTANTS:
         count = COUNTS[name]
+        asked = (path, "src/isa/opcodes.def", "docs/architecture.md")
         before = sources if count is handler_comparisons else Sources(
-            {p: t for p, t in sources.texts.items() if p in (path, "src/isa/opcodes.def", "docs/architecture.md")})
+            {p: t for p, t in sources.texts.items() if p in asked or p.endswith("/CMakeLists.txt")})
         after = before.replaced(path, before.texts.get(path, "") + "\n" + text + "\n")
         rise = len(list(count(after))) - len(list(count(before)))
         assert rise == more, f"{name}: {text!r} counts {rise}, not {more}"
@@ -446,9 +464,9 @@ def check_itself(sources):
         assert rise == more, f"dot-tile-fields: {new!r} counts {rise}, not {more}"
 
     files = dict(sizes(sources))
-    more = dict(sizes(sources.replaced("src/vgpu/another.inc", "\n" * 1001)))
-    assert more["files:src/vgpu"] == files["files:src/vgpu"] + 1
-    assert more["thousands:src/vgpu"] > files["thousands:src/vgpu"]
+    more = dict(sizes(sources.replaced("src/vgpu/code/another.inc", "\n" * 1001)))
+    assert more["files:src/vgpu/code"] == files["files:src/vgpu/code"] + 1
+    assert more["thousands:src/vgpu/code"] > files["thousands:src/vgpu/code"]
     assert "files:src/vgpu/newly" in dict(sizes(sources.replaced("src/vgpu/newly/made.cc", "\n")))
 
     assert not list(faults({"a": 1}, {"a": 1}))

@@ -2,8 +2,8 @@
 // plain instances of each are decoded. The list is read from there, and names nothing that executes.
 #include "generate/sampler.h"
 #include "ptx/parser.h"
-#include "vgpu/decode.h"
-#include "vgpu/program.h"
+#include "vgpu/code/decode.h"
+#include "vgpu/code/program.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Occupancy: by hand for one machine, by CUDA's own calculation for all, by the scheduler for a launch.
 #include "isa/machine.h"
 #include "lemma/lemma.h"
-#include "vgpu/machine.h"
+#include "vgpu/code/machine.h"
 
 #ifdef LEMMA_HAVE_CUDA_OCCUPANCY_H
 #include <climits>

@@ -2,8 +2,8 @@
 // the code: observers know instructions by where they stand.
 #pragma once
 
-#include "vgpu/exec.h"
-#include "vgpu/observer.h"
+#include "vgpu/engine/exec.h"
+#include "vgpu/engine/observer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // AddressAllocator by itself: no two parts meet, holes join and are used again, and who has an address is
 // found.
-#include "vgpu/address_allocator.h"
+#include "vgpu/memory/address_allocator.h"
 
-#include "vgpu/memory.h"
+#include "vgpu/memory/memory.h"
 
 #include <gtest/gtest.h>
 

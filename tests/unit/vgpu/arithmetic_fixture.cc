@@ -6,7 +6,7 @@
 
 #include "isa/form.h"
 #include "numeric/format.h"
-#include "vgpu/decoder.h"
+#include "vgpu/code/decoder.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

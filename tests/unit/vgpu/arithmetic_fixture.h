@@ -3,7 +3,7 @@
 // AVX-512), with all lanes active and with some, and with operands that share registers.
 #pragma once
 
-#include "vgpu/handlers/select.h"
+#include "vgpu/handlers/arithmetic/select.h"
 
 #include <functional>
 #include <string>

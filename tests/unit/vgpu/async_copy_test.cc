@@ -2,7 +2,7 @@
 // shows under late; misuse. Every size, type and direction is replayed against recorded bits (tests/golden,
 // async_copy).
 #include "run_ptx.h"
-#include "vgpu/handlers/levels.h"
+#include "vgpu/handlers/arithmetic/levels.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // When asynchronous operations run: at once, by the groups of their threads, or when nothing else can move.
-#include "vgpu/async.h"
+#include "vgpu/async/async.h"
 
-#include "vgpu/launch.h"
-#include "vgpu/observer.h"
+#include "vgpu/engine/launch.h"
+#include "vgpu/engine/observer.h"
 
 #include <gtest/gtest.h>
 

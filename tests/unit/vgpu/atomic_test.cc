@@ -2,7 +2,7 @@
 // uses the host's own arithmetic; what happens between CTAs; what counts as progress.
 #include "kernel.h"
 #include "numeric/arithmetic.h"
-#include "vgpu/handlers/levels.h"
+#include "vgpu/handlers/arithmetic/levels.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

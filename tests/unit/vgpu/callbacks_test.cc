@@ -1,5 +1,5 @@
 // Callbacks of a launch: one at a time, in order, no lock held.
-#include "vgpu/callbacks.h"
+#include "vgpu/engine/callbacks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // A load and the store after it as one: what they leave, count and report is what they do one after the
 // other, which they do where somebody reads a register besides.
-#include "vgpu/code.h"
+#include "vgpu/code/code.h"
 
 #include "kernel.h"
-#include "vgpu/handlers/levels.h"
-#include "vgpu/observer.h"
+#include "vgpu/engine/observer.h"
+#include "vgpu/handlers/arithmetic/levels.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The text that a kernel's printf makes: where CUDA and C agree, C's printf of the same values is the oracle.
-#include "vgpu/device_printf.h"
+#include "vgpu/reports/device_printf.h"
 
 #include <gtest/gtest.h>
 

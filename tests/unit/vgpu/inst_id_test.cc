@@ -1,7 +1,7 @@
 // Ids of instructions: each decoded one has its own, finds its way back, and says where in the text it is.
 #include "kernel.h"
-#include "vgpu/inst_id.h"
-#include "vgpu/place.h"
+#include "vgpu/code/inst_id.h"
+#include "vgpu/memory/place.h"
 
 #include <gtest/gtest.h>
 

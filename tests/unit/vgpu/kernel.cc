@@ -5,8 +5,8 @@
 
 #include "isa/target.h"
 #include "ptx/parser.h"
-#include "vgpu/launch_check.h"
-#include "vgpu/program.h"
+#include "vgpu/code/program.h"
+#include "vgpu/engine/launch_check.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

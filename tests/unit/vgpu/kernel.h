@@ -1,8 +1,8 @@
 // Runs a PTX kernel on the virtual GPU for a test: text in, buffers and report out.
 #pragma once
 
-#include "vgpu/memory.h"
-#include "vgpu/scheduler.h"
+#include "vgpu/engine/scheduler.h"
+#include "vgpu/memory/memory.h"
 
 #include <cstring>
 #include <initializer_list>

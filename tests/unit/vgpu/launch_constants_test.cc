@@ -2,7 +2,7 @@
 // and for who watches.
 #include "accesses_in_place.h"
 #include "kernel.h"
-#include "vgpu/handlers/memory_handlers.h"
+#include "vgpu/handlers/memory/memory_handlers.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

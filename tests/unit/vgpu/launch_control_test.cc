@@ -1,7 +1,7 @@
 // clusterlaunchcontrol: every tile of a grid is worked on once, by whoever gets it, in every schedule; what
 // responses say; what is undefined.
 #include "kernel.h"
-#include "vgpu/cluster_start.h"
+#include "vgpu/engine/cluster_start.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

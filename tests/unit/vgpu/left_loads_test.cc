@@ -1,11 +1,11 @@
 // wmma.load of f64 that leave their elements in shared memory: the same bits as loads that do not, which a
 // guard on each product makes them.
-#include "vgpu/handlers/left_loads.h"
+#include "vgpu/handlers/matrix/left_loads.h"
 
 #include "accesses_in_place.h"
 #include "kernel.h"
-#include "vgpu/handlers/levels.h"
-#include "vgpu/handlers/mma_runs.h"
+#include "vgpu/handlers/arithmetic/levels.h"
+#include "vgpu/handlers/matrix/mma_runs.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

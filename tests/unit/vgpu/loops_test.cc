@@ -1,5 +1,5 @@
 // What loops can change, of code made by hand: which bytes of the frame count.
-#include "vgpu/loops.h"
+#include "vgpu/code/loops.h"
 
 #include <gtest/gtest.h>
 

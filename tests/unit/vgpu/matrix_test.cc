@@ -10,7 +10,7 @@
 #include "numeric/dot.h"
 #include "numeric/hash.h"
 #include "run_ptx.h"
-#include "vgpu/handlers/levels.h"
+#include "vgpu/handlers/arithmetic/levels.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

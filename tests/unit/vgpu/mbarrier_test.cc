@@ -1,5 +1,5 @@
 // mbarrier: the object's bits as an H200 has them, phases, waiting, misuse.
-#include "vgpu/mbarrier.h"
+#include "vgpu/async/mbarrier.h"
 
 #include "run_ptx.h"
 

@@ -2,7 +2,7 @@
 // byte-wise statement of the ISA; where nothing may be written; what orders and what counts as progress.
 #include "kernel.h"
 
-#include "vgpu/handlers/store_order.h"
+#include "vgpu/handlers/memory/store_order.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What instructions say about semantics and scope, with the ISA's defaults.
-#include "vgpu/memory_order.h"
+#include "vgpu/code/memory_order.h"
 
 #include "ptx/parser.h"
 

@@ -1,6 +1,6 @@
 // GlobalMemory, InitMap and WrittenPages by themselves.
-#include "vgpu/memory.h"
-#include "vgpu/written_pages.h"
+#include "vgpu/memory/memory.h"
+#include "vgpu/memory/written_pages.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // level of the host, for every element and vector, state space and way in which the lanes' addresses lie;
 // wrong ones too.
 #include "kernel.h"
-#include "vgpu/handlers/levels.h"
+#include "vgpu/handlers/arithmetic/levels.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // Several mma as one product: the same bits as one after the other, which a guard on each makes them.
-#include "vgpu/handlers/mma.h"
+#include "vgpu/handlers/matrix/mma.h"
 
 #include "kernel.h"
 #include "numeric/hash.h"
-#include "vgpu/code.h"
-#include "vgpu/observer.h"
+#include "vgpu/code/code.h"
+#include "vgpu/engine/observer.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What observers are told: byte-exact sets of what kernels read and write, and in which order things happen.
-#include "vgpu/observer.h"
+#include "vgpu/engine/observer.h"
 
 #include "kernel.h"
 #include "layout/tensor_map.h"

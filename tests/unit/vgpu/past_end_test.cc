@@ -3,7 +3,7 @@
 // what an H200 did.
 #include "kernel.h"
 #include "run_ptx.h"
-#include "vgpu/observer.h"
+#include "vgpu/engine/observer.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Tables of plans: an id finds the plan that was added, of its type alone.
-#include "vgpu/plans.h"
+#include "vgpu/code/plans.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What schedules promise, whatever they do: every cluster starts, every warp gets its share in the end. And
 // programs that are right have the same results in all.
-#include "vgpu/schedule.h"
+#include "vgpu/engine/schedule.h"
 
 #include "lemma/explore.h"
 #include "run_ptx.h"

@@ -1,7 +1,7 @@
 // How many registers the warpgroups of a CTA may have together: tests/golden/asked/setmaxnreg.csv has for
 // each launch how far setmaxnreg.inc went on an H200.
 #include "kernel.h"
-#include "vgpu/occupancy.h"
+#include "vgpu/engine/occupancy.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

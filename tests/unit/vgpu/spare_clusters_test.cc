@@ -1,10 +1,10 @@
 // Clusters that launches leave for later ones: what is kept, what the budget counts; and that a kernel cannot
 // tell a cluster that has been used from a new one.
-#include "vgpu/spare_clusters.h"
+#include "vgpu/engine/spare_clusters.h"
 
 #include "kernel.h"
 #include "run_ptx.h"
-#include "vgpu/launch.h"
+#include "vgpu/engine/launch.h"
 
 #include <gtest/gtest.h>
 

@@ -2,10 +2,10 @@
 // What a fetch gives in bits is tests/textures'.
 #include "kernel.h"
 #include "numeric/hash.h"
-#include "vgpu/handlers/levels.h"
-#include "vgpu/handlers/texture_lanes.h"
-#include "vgpu/observer.h"
-#include "vgpu/texture_objects.h"
+#include "vgpu/engine/observer.h"
+#include "vgpu/handlers/arithmetic/levels.h"
+#include "vgpu/handlers/memory/texture_lanes.h"
+#include "vgpu/memory/texture_objects.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What was never written: which reads are reported, to the instruction and the lane, which are not, and what
 // such bytes hold.
 #include "kernel.h"
-#include "vgpu/poison.h"
+#include "vgpu/memory/poison.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // sets of lanes, not of the ISA's bit formulas; several groups in one execution; lanes that come late or
 // never.
 #include "kernel.h"
-#include "vgpu/handlers/levels.h"
+#include "vgpu/handlers/arithmetic/levels.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What faults say of an address that wrapped, and of an index that was never written.
-// src/vgpu/wrong_address.h.
+// src/vgpu/reports/wrong_address.h.
 #include "kernel.h"
 
 #include <fmt/format.h>

@@ -1,0 +1,71 @@
+// Picks by level, element and register; the loops stand in memory_vectors.inc.
+#include "vgpu/code/constant_groups.h"
+#include "vgpu/engine/observer.h"
+#include "vgpu/handlers/arithmetic/levels.h"
+#include "vgpu/handlers/memory/lane_memory.h"
+#include "vgpu/handlers/memory/memory_handlers.h"
+#include "vgpu/handlers/memory/store_order.h"
+#include "vgpu/memory/find_access.h"
+
+#include <array>
+#include <immintrin.h>
+
+namespace lemma::vgpu {
+
+// What the first of the two instructions of a copy does by itself.
+struct LoadOfCopy {
+  Handler handler = nullptr;
+};
+
+namespace {
+
+struct VectorHandlers {
+  Handler (*load)(isa::Type type, const Code& code, const DecodedInst& in) = nullptr;
+  Handler (*store)(isa::Type type, const Code& code, const DecodedInst& in) = nullptr;
+  // Of the first instruction, for both; null: it is none such.
+  Handler (*copy)(const Code& code, const DecodedInst& load, const DecodedInst& store) = nullptr;
+};
+
+} // namespace
+} // namespace lemma::vgpu
+
+#define LEMMA_KERNELS "vgpu/handlers/memory/memory_vectors.inc"
+#include "vgpu/handlers/arithmetic/levels.inc"
+
+namespace lemma::vgpu {
+namespace {
+
+const VectorHandlers& at_level() {
+  static const LeveledTables<VectorHandlers> tables(LEMMA_FILLS);
+  return tables.now();
+}
+
+} // namespace
+
+Handler vector_load(isa::Type type, const Code& code, const DecodedInst& in) {
+  const VectorHandlers& handlers = at_level();
+  return handlers.load ? handlers.load(type, code, in) : nullptr;
+}
+
+Handler vector_store(isa::Type type, const Code& code, const DecodedInst& in) {
+  const VectorHandlers& handlers = at_level();
+  return handlers.store ? handlers.store(type, code, in) : nullptr;
+}
+
+void make_copies(Code& code, const lowered::Function& lowered) {
+  const VectorHandlers& handlers = at_level();
+  for (uint32_t pc = 0; handlers.copy && pc < lowered.insts.size(); ++pc) {
+    DecodedInst& load = code.insts[pc];
+    if (!lowered.insts[pc].notes.has(lowered::Note::copy) || load.plan)
+      continue;
+    const Handler copy = handlers.copy(code, load, code.insts[pc + 1]);
+    if (!copy)
+      continue;
+    auto by_itself = std::make_shared<LoadOfCopy>();
+    by_itself->handler = load.handler;
+    load.handler = copy;
+    load.plan = code.plans.add(std::move(by_itself));
+  }
+}
+
+} // namespace lemma::vgpu
