@@ -44,10 +44,9 @@ std::span<const Slot> accumulators_of(const WgmmaOperation& operation) {
 // Calls f(the warp's part of an operation, its accumulators) for what the warp has in flight.
 template <class F>
 void for_operations_in_flight(Exec& x, F&& f) {
-  Warpgroup& group = warpgroup_of(x);
   const WgmmaState& state = x.warp->wgmma;
   for (uint64_t number = state.complete; number < state.issued; ++number) {
-    WgmmaOperation& operation = group.operation(number);
+    WgmmaOperation& operation = warpgroup_of(x).operation(number);
     f(operation.parts[place_in_group(x)], accumulators_of(operation));
   }
 }
@@ -62,9 +61,8 @@ void copy_accumulators(std::span<const Slot> accumulators, const std::byte* from
 uint64_t flight_end(Exec& x, const Slot& slot, uint64_t end) {
   if (slot.base != 0 || slot.reg() == ptx::kNone)
     return 0;
-  Warpgroup& group = warpgroup_of(x);
   for (uint64_t number = std::min(end, x.warp->wgmma.issued); number-- > x.warp->wgmma.complete;) {
-    const WgmmaOperation& operation = group.operation(number);
+    const WgmmaOperation& operation = warpgroup_of(x).operation(number);
     const auto& view = operation.parts[place_in_group(x)].view;
     if (view && is_of(*view, *x.frame) && std::ranges::any_of(accumulators_of(operation), [&](const Slot& d) {
           return d.offset == slot.offset;
