@@ -3,6 +3,7 @@
 #include "lowered/constants.h"
 
 #include "lowered/loops.h"
+#include "lowered/uses.h"
 #include "lowered/values.h"
 
 #include <algorithm>
@@ -94,8 +95,7 @@ private:
   // What each warp executes between: it computes, and neither waits nor jumps.
   bool may_stand_between(uint32_t i) const {
     const Inst& inst = function_.insts[i];
-    return inst.guard == kNone && inst.source != kNone && !inst.notes.has(Note::partial) &&
-           !inst.notes.has(Note::reads_unwritten) && !inst.notes.has(Note::marks_written) &&
+    return inst.source != kNone && is_plain(inst) &&
            (inst.op == Op::special || effects_of(function_, inst).has(isa::effect::pure));
   }
 

@@ -9,11 +9,6 @@
 namespace lemma::lowered {
 namespace {
 
-bool is_plain(const Inst& inst) {
-  return inst.guard == kNone && inst.op == Op::instruction && !inst.notes.has(Note::partial) &&
-         !inst.notes.has(Note::reads_unwritten) && !inst.notes.has(Note::marks_written);
-}
-
 // What a store stores is what a load has loaded. Behind it may come a cache policy.
 bool stores_loaded(const Function& function, const Inst& load, const Inst& store) {
   const std::span<const Operand> loaded = function.destinations_of(load),

@@ -3,6 +3,8 @@
 // need be known, in whatever order the blocks lie.
 #include "lowered/loops.h"
 
+#include "lowered/uses.h"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -19,9 +21,7 @@ bool goes_unknown_ways(const Function& function, const Inst& inst) {
 }
 
 bool reads_clock(const Function& function, const Inst& inst) {
-  return inst.op == Op::special &&
-         isa::extent_of(static_cast<isa::SpecialRegister>(function.sources_of(inst)[0].index)) ==
-             isa::Extent::moment;
+  return inst.op == Op::special && isa::extent_of(special_register_of(function, inst)) == isa::Extent::moment;
 }
 
 // What is read from memory is no function of the address.

@@ -240,12 +240,6 @@ private:
     return each_block_is_a_register(inst, *shape) ? &*shape : nullptr;
   }
 
-  // It executes, and asks nothing of what it reads and writes.
-  static bool is_plain(const Inst& inst) {
-    return inst.guard == kNone && !inst.notes.has(Note::partial) && !inst.notes.has(Note::reads_unwritten) &&
-           !inst.notes.has(Note::marks_written);
-  }
-
   // ... of its own; but D's may be C's.
   bool each_block_is_a_register(const Inst& inst, const Shape& shape) const {
     const std::span<const Operand> all = function_.operands_of(inst);

@@ -5,11 +5,7 @@ namespace lemma::lowered {
 
 std::vector<uint32_t> count_reads(const Function& function) {
   std::vector<uint32_t> reads(function.registers.size());
-  for (const auto* variables : {&function.text->params, &function.text->returns})
-    for (const ptx::Variable& variable : *variables)
-      if (variable.reg != kNone)
-        for (uint32_t i = 0; i < static_cast<uint32_t>(variable.vector_elems); ++i)
-          reads[function.register_of(variable.reg, i)] += 2;
+  for_each_parameter(function, [&](uint32_t reg) { reads[reg] += 2; });
   for (const Inst& inst : function.insts) {
     for_each_read(function, inst, [&](uint32_t reg) { ++reads[reg]; });
     if (effects_of(function, inst).has(isa::effect::accumulates))

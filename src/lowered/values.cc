@@ -2,6 +2,8 @@
 // loop carries has two writers. See values.h.
 #include "lowered/values.h"
 
+#include "lowered/uses.h"
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -93,8 +95,7 @@ bool is_function(const Function& function, const Inst& inst) {
   case Op::instruction:
     break;
   case Op::special:
-    return isa::extent_of(static_cast<isa::SpecialRegister>(function.sources_of(inst)[0].index)) !=
-           isa::Extent::moment;
+    return isa::extent_of(special_register_of(function, inst)) != isa::Extent::moment;
   case Op::place:
   case Op::add:
   case Op::low:
@@ -114,11 +115,7 @@ bool is_function(const Function& function, const Inst& inst) {
 
 Values::Values(const Function& function)
     : function_(function), writers_(function.registers.size()), values_(function.registers.size()) {
-  for (const auto* variables : {&function.text->params, &function.text->returns})
-    for (const ptx::Variable& variable : *variables)
-      if (variable.reg != kNone)
-        for (uint32_t i = 0; i < static_cast<uint32_t>(variable.vector_elems); ++i)
-          writers_[function.register_of(variable.reg, i)] += 2;
+  for_each_parameter(function, [&](uint32_t reg) { writers_[reg] += 2; });
   for (const Inst& inst : function.insts)
     for_each_write(function, inst, [&](uint32_t reg) { ++writers_[reg]; });
   for (const Inst& inst : function.insts) {
@@ -161,9 +158,7 @@ std::vector<Value> Values::sources_of(const Inst& inst) const {
 }
 
 bool Values::makes_known(const Inst& inst) const {
-  if (inst.guard != kNone || inst.destinations == 0 || inst.notes.has(Note::partial) ||
-      inst.notes.has(Note::reads_unwritten) || inst.notes.has(Note::marks_written) ||
-      !is_function(function_, inst))
+  if (inst.destinations == 0 || !is_plain(inst) || !is_function(function_, inst))
     return false;
   bool is_only_writer = true;
   for_each_write(function_, inst, [&](uint32_t reg) { is_only_writer &= writers_[reg] == 1; });
@@ -188,7 +183,7 @@ Value Values::result_of(const Inst& inst) const {
   if (inst.op == Op::special || inst.op == Op::place) {
     const bool is_kernel = function_.text->is_entry; // a function's caller may be divided
     if (inst.op == Op::special) {
-      const auto sreg = static_cast<isa::SpecialRegister>(function_.sources_of(inst)[0].index);
+      const auto sreg = special_register_of(function_, inst);
       const isa::Extent extent = isa::extent_of(sreg);
       result.is_tid_x = sreg == isa::SpecialRegister::tid_x;
       result.is_of_cta = is_kernel && extent == isa::Extent::cta;

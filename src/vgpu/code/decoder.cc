@@ -4,6 +4,7 @@
 #include "vgpu/handlers/memory/texture_operands.h"
 
 #include "isa/form.h"
+#include "lowered/uses.h"
 #include "support/align.h"
 #include "vgpu/engine/special_registers.h"
 
@@ -283,7 +284,7 @@ uint32_t Decoder::target(size_t operand) const {
 
 // False: no launch gives a CTA memory of its own.
 bool Decoder::decode_special(const lowered::Inst& inst, DecodedInst& in) {
-  const auto sreg = static_cast<isa::SpecialRegister>(lowered_.sources_of(inst)[0].index);
+  const auto sreg = special_register_of(lowered_, inst);
   const Operand& to = lowered_.destinations_of(inst)[0];
   const Slot value = dst(to, isa::type_of(sreg));
   in.handler = special_register_reader(sreg);
