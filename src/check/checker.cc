@@ -26,33 +26,11 @@ constexpr size_t kMostReaders = 64;
 // What a barrier of the CTA's threads does not order: operations that go on, proxies, objects that others are
 // told by.
 bool outlasts_barriers(isa::Opcode opcode) {
-  static const std::vector<bool> all = [] {
-    constexpr std::string_view kBegins[] = {"cp.",
-                                            "mbarrier.",
-                                            "wgmma.",
-                                            "tcgen05.",
-                                            "st.async",
-                                            "st.bulk",
-                                            "red.async",
-                                            "fence.",
-                                            "tensormap.",
-                                            "multimem.",
-                                            "clusterlaunchcontrol."};
-    std::vector<bool> outlasts;
-    for (int i = 0; i < isa::kOpcodeCount; ++i)
-      outlasts.push_back(std::ranges::any_of(kBegins, [&](std::string_view begin) {
-        return to_string(static_cast<isa::Opcode>(i)).starts_with(begin);
-      }));
-    return outlasts;
-  }();
-  return all[static_cast<size_t>(opcode)];
-}
-
-bool acquires(Semantics semantics) {
-  return semantics == Semantics::acquire || semantics == Semantics::acq_rel || semantics == Semantics::sc;
-}
-bool releases(Semantics semantics) {
-  return semantics == Semantics::release || semantics == Semantics::acq_rel || semantics == Semantics::sc;
+  namespace effect = isa::effect;
+  return isa::effects_of(opcode).has_any(
+      effect::asynchronous | effect::async_proxy | effect::tensormap_proxy | effect::aliases |
+      effect::on_mbarrier | effect::makes_mbarrier | effect::ends_mbarrier | effect::cp_group |
+      effect::bulk_group | effect::wgmma_group | effect::tensor_memory | effect::tracks);
 }
 
 // What an arrival with that order adds to what others will know who are so far away.

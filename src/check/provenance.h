@@ -1,16 +1,13 @@
-// Which variable the address of an instruction was made from, where the text says so: PTX lays variables out
-// as it likes, so an access that has left its variable is wherever chance has put it.
-//
-// A register has the variable whose address a mov gave it; additions, subtractions, masks, conversions and
-// selections keep it, everything else makes a number of which nothing is known. That is asked of each
-// register of a function as a whole: one that is now of this variable, now of that, is of none. Variables in
-// .shared and .local; those in .global and .const have room around them, and dynamic shared memory is one.
+// The room of the variable that an instruction's address is of (ptx/origins.h): PTX lays variables out as it
+// likes, so an access that has left its variable is wherever chance has put it. Variables in .shared and
+// .local; those in .global and .const have room around them, and dynamic shared memory is one.
 //
 // Tests: tests/unit/check/protocol_test.cc.
 #pragma once
 
 #include "vgpu/code/program.h"
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 

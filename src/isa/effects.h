@@ -17,6 +17,13 @@ namespace lemma::isa {
 enum class Semantics : uint8_t { weak, relaxed, acquire, release, acq_rel, sc, volatile_, mmio };
 enum class MemoryScope : uint8_t { none, cta, cluster, gpu, sys };
 
+constexpr bool acquires(Semantics semantics) {
+  return semantics == Semantics::acquire || semantics == Semantics::acq_rel || semantics == Semantics::sc;
+}
+constexpr bool releases(Semantics semantics) {
+  return semantics == Semantics::release || semantics == Semantics::acq_rel || semantics == Semantics::sc;
+}
+
 class Effects {
 public:
   constexpr Effects() = default;
@@ -28,10 +35,7 @@ public:
   // The order of its memory operation, where no qualifier says otherwise.
   constexpr Semantics semantics() const { return static_cast<Semantics>(facts_ >> kSemantics & 15); }
   // Of what synchronizes, that: an arrival only releases, and a wait acquires.
-  constexpr bool acquires() const {
-    return semantics() == Semantics::acquire || semantics() == Semantics::acq_rel ||
-           semantics() == Semantics::sc;
-  }
+  constexpr bool acquires() const { return isa::acquires(semantics()); }
   constexpr MemoryScope scope() const { return static_cast<MemoryScope>(facts_ >> kScope & 15); }
 
   friend constexpr Effects operator|(Effects a, Effects b) { return Effects(a.facts_ | b.facts_); }
@@ -112,6 +116,7 @@ inline constexpr Effects calls = fact(39);          // behind it, after whatever
 inline constexpr Effects asynchronous = fact(40); // it may complete when the thread has gone on
 inline constexpr Effects async_proxy = fact(41);
 inline constexpr Effects tensormap_proxy = fact(42);
+inline constexpr Effects aliases = fact(52); // several addresses of one place: it goes by one, or orders them
 inline constexpr Effects cp_group = fact(43); // the group that it is of, or commits, or waits for
 inline constexpr Effects bulk_group = fact(44);
 inline constexpr Effects wgmma_group = fact(45);

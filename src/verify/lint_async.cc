@@ -179,9 +179,8 @@ public:
   explicit ProxyRule(LintFunction& lint) : lint_(lint) {
     for (const Instruction& instruction : lint.function.instructions)
       if (const Operand* to = async_destination(instruction)) {
-        const Base base = lint.base(*to);
-        if (base.kind == Base::Kind::variable)
-          written_by_async_[base.variable] = true;
+        if (const ptx::Variable* variable = lint.shared_variable(*to))
+          written_by_async_[variable] = true;
         else
           is_decidable_ = false;
       }
@@ -235,24 +234,23 @@ private:
   void store(State& state, const Instruction& instruction, uint32_t index) {
     for (const Operand& operand : instruction.operands)
       if (operand.kind == ptx::OperandKind::address) {
-        const Base base = lint_.base(operand);
-        if (base.kind == Base::Kind::variable)
-          state.stored.emplace(base.variable, index);
+        if (const ptx::Variable* variable = lint_.shared_variable(operand))
+          state.stored.emplace(variable, index);
         return;
       }
   }
 
   void read(State& state, const Operand& operand, uint32_t index, bool tells) {
-    const Base base = lint_.base(operand);
-    if (!tells || state.fenced || base.kind != Base::Kind::variable || written_by_async_.count(base.variable))
+    const ptx::Variable* variable = lint_.shared_variable(operand);
+    if (!tells || state.fenced || !variable || written_by_async_.count(variable))
       return;
-    const auto stored = state.stored.find(base.variable);
+    const auto stored = state.stored.find(variable);
     if (stored != state.stored.end())
       lint_.warn(
           "race.proxy", index,
           fmt::format("the async proxy reads {}, which is written at line {} in the generic proxy, and "
                       "no path to here has a fence.proxy.async",
-                      base.variable->name, lint_.line(stored->second)),
+                      variable->name, lint_.line(stored->second)),
           fmt::format("fence.proxy.async after line {}, before the barrier that orders the two",
                       lint_.line(stored->second)));
   }

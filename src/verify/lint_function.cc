@@ -1,4 +1,4 @@
-// Constants and thread numbers in one pass over the text, bases in a few, post-dominators and divided parts
+// Constants and thread numbers in one pass over the text, post-dominators and divided parts
 // once. See lint_function.h.
 #include "verify/lint_function.h"
 
@@ -47,14 +47,13 @@ const Operand* membermask_of(const Instruction& instruction) {
 
 LintFunction::LintFunction(const ptx::Module& of, const ptx::Function& what, Diagnostics& found)
     : module(of), function(what), flow(ptx::flow_of(what)), order(ptx::layout_order(flow)),
-      block_of(blocks_of_instructions(flow, what.instructions.size())), found_(found) {
+      block_of(blocks_of_instructions(flow, what.instructions.size())), origins(of, what), found_(found) {
   if (!flow.has_successors)
     return;
   for (const auto& bounds : {function.bounds.reqntid, function.bounds.maxntid})
     if (threads_ == 0)
       threads_ = bounds[0];
   find_known();
-  find_bases();
   find_divisions();
 }
 
@@ -221,62 +220,9 @@ std::optional<uint32_t> LintFunction::membermask(uint32_t instruction) const {
   return found == masks_.end() ? std::nullopt : std::optional(found->second);
 }
 
-// --- bases
-
-Base LintFunction::base(const Operand& operand) const {
-  switch (operand.kind) {
-  case OperandKind::reg:
-    return bases_[operand.reg];
-  case OperandKind::symbol: {
-    const ptx::Variable* variable = nullptr;
-    if (operand.symbol_scope == Operand::SymbolScope::module)
-      variable = &module.variables[operand.symbol];
-    else if (operand.symbol_scope == Operand::SymbolScope::function)
-      variable = &function.variables[operand.symbol];
-    if (!variable || variable->space != isa::StateSpace::shared)
-      return {};
-    return {Base::Kind::variable, variable};
-  }
-  case OperandKind::address:
-    return operand.elems.empty() ? Base{} : base(operand.elems[0]);
-  case OperandKind::vector: {
-    Base all;
-    for (const Operand& element : operand.elems)
-      if (const Base one = base(element); one.kind != Base::Kind::none)
-        all = all.kind == Base::Kind::none || all == one ? one : Base{Base::Kind::several, nullptr};
-    return all;
-  }
-  default:
-    return {};
-  }
-}
-
-void LintFunction::find_bases() {
-  constexpr int kMostPasses = 8;
-  bases_.resize(function.registers.size());
-  const auto add = [](Base& to, const Base& from) {
-    if (from.kind == Base::Kind::none || to == from || to.kind == Base::Kind::several)
-      return false;
-    to = to.kind == Base::Kind::none ? from : Base{Base::Kind::several, nullptr};
-    return true;
-  };
-  bool changed = true;
-  for (int pass = 0; changed && pass < kMostPasses; ++pass) {
-    changed = false;
-    for (const Instruction& instruction : function.instructions) {
-      if (first_source(instruction) != 1)
-        continue;
-      if (isa::effects_of(instruction.opcode)
-              .has_any(effect::compares | effect::reads | effect::calls | effect::asynchronous))
-        continue; // what lies in memory is not followed
-      Base all = instruction.opcode == Opcode::mapa ? Base{Base::Kind::several, nullptr} : Base{};
-      for (size_t i = 1; i < instruction.operands.size(); ++i)
-        add(all, base(instruction.operands[i]));
-      for_each_written(instruction, [&](uint32_t reg) { changed |= add(bases_[reg], all); });
-    }
-  }
-  if (changed)
-    bases_.assign(bases_.size(), {Base::Kind::several, nullptr});
+const ptx::Variable* LintFunction::shared_variable(const Operand& operand) const {
+  const ptx::Variable* variable = origins.made_from(operand).variable;
+  return variable && variable->space == isa::StateSpace::shared ? variable : nullptr;
 }
 
 // --- divided warps

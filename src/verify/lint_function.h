@@ -6,6 +6,7 @@
 
 #include "ptx/flow.h"
 #include "ptx/module.h"
+#include "ptx/origins.h"
 #include "support/diagnostic.h"
 
 #include <cstdint>
@@ -32,13 +33,6 @@ struct Known {
   uint64_t bits = 0;
 };
 
-// A shared variable that an address, or a matrix descriptor, is computed from.
-struct Base {
-  enum class Kind : uint8_t { none, variable, several } kind = Kind::none;
-  const ptx::Variable* variable = nullptr;
-  friend bool operator==(const Base&, const Base&) = default;
-};
-
 class LintFunction {
 public:
   LintFunction(const ptx::Module& module, const ptx::Function& function, Diagnostics& found);
@@ -48,13 +42,14 @@ public:
   const ptx::Flow flow;
   const std::vector<uint32_t> order;    // of the blocks
   const std::vector<uint32_t> block_of; // by instruction
+  const ptx::Origins origins;
 
   // The guard, where there is one, holds in some lanes of a warp and not in others.
   bool is_guard_divided(uint32_t instruction) const { return guard_divided_[instruction]; }
   // The membermask that the instruction has, if that is a constant.
   std::optional<uint32_t> membermask(uint32_t instruction) const;
-  // Of a register, a symbol or an address.
-  Base base(const ptx::Operand& operand) const;
+  // The one that an address, or a matrix descriptor, is computed from; null: not known.
+  const ptx::Variable* shared_variable(const ptx::Operand& operand) const;
 
   // A branch that some lanes of a warp take and others do not, and the blocks that only one of the two
   // executes: to where they meet again.
@@ -74,7 +69,6 @@ public:
 
 private:
   void find_known();
-  void find_bases();
   void find_divisions();
   Known known(const ptx::Operand& operand) const;
   Known compute(const ptx::Instruction& instruction) const;
@@ -84,7 +78,6 @@ private:
   std::vector<Known> known_; // by register, while the text is gone through
   std::vector<bool> guard_divided_;
   std::map<uint32_t, uint32_t> masks_; // by instruction
-  std::vector<Base> bases_;
   std::vector<Division> divisions_;
   std::vector<bool> on_every_path_;
   uint64_t threads_ = 0; // of a CTA along x, at most; 0: not known
