@@ -1,4 +1,4 @@
-// See provenance.h.
+// Origins of addresses (ptx/origins.h), as ranges of bytes. See provenance.h.
 #include "check/provenance.h"
 
 #include "ptx/origins.h"

@@ -117,6 +117,7 @@ inline constexpr Effects asynchronous = fact(40); // it may complete when the th
 inline constexpr Effects async_proxy = fact(41);
 inline constexpr Effects tensormap_proxy = fact(42);
 inline constexpr Effects aliases = fact(52); // several addresses of one place: it goes by one, or orders them
+inline constexpr Effects multimem = aliases | faults; // by an address of several devices' memory
 inline constexpr Effects cp_group = fact(43); // the group that it is of, or commits, or waits for
 inline constexpr Effects bulk_group = fact(44);
 inline constexpr Effects wgmma_group = fact(45);
@@ -133,6 +134,7 @@ inline constexpr Effects accumulates = fact(51);
 // The order of memory.
 inline constexpr Effects fences = fact(49);
 inline constexpr Effects ordered = fact(50); // qualifiers may say its semantics and scope
+inline constexpr Effects orders = fences | ordered;
 constexpr Effects order(Semantics semantics, MemoryScope scope) {
   return ordered | Effects(static_cast<uint64_t>(semantics) << Effects::kSemantics |
                            static_cast<uint64_t>(scope) << Effects::kScope);
