@@ -4,10 +4,13 @@
 //   lemma_bench --benchmark_filter=matrix/            one group
 //   lemma_bench --benchmark_min_time=2                longer, steadier
 //   lemma_bench --benchmark_out=bench.json            Google Benchmark's own output beside the table
+//   lemma_bench --host-level=avx2                     lane kernels as on hosts without AVX-512
 //   lemma_bench --moment                              each row once: does it run, is its result right?
 //   (moment.h)
 #include "moment.h"
 #include "table.h"
+
+#include "vgpu/handlers/arithmetic/levels.h"
 
 #include <string_view>
 #include <vector>
@@ -31,7 +34,18 @@ void register_launch();
 
 namespace {
 
-// Takes --moment and --write FILE out of the arguments; a moment is Google Benchmark's shortest time.
+// False: the host has no such level.
+bool take_host_level(std::string_view name) {
+  for (const lemma::vgpu::HostLevel level : lemma::vgpu::host_levels())
+    if (to_string(level) == name) {
+      lemma::vgpu::set_host_level(level);
+      return true;
+    }
+  return false;
+}
+
+// Takes --moment, --host-level=LEVEL and --write FILE out of the arguments; a moment is Google Benchmark's
+// shortest time.
 std::vector<char*> without_own_options(int argc, char** argv) {
   static char shortest[] = "--benchmark_min_time=0";
   std::vector<char*> rest;
@@ -41,6 +55,9 @@ std::vector<char*> without_own_options(int argc, char** argv) {
     const std::string_view word = argv[i];
     if (word == "--moment")
       moment = true;
+    else if (constexpr std::string_view kLevel = "--host-level=";
+             word.starts_with(kLevel) && take_host_level(word.substr(kLevel.size())))
+      continue;
     else if (word == "--write" && i + 1 < argc)
       write_to = argv[++i];
     else

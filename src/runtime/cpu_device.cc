@@ -149,7 +149,7 @@ public:
     const vgpu::GlobalMemory::Users user(memory, 1);
     vgpu::Allocation* allocation = host_watch ? memory.find(base) : nullptr;
     if (allocation && host_watch->watch(*allocation) && poisoned)
-      allocation->init = std::make_unique<vgpu::InitMap>(allocation->size_bytes);
+      allocation->init = std::make_unique<vgpu::WrittenBytes>(allocation->size_bytes);
   }
   void free(uint64_t address) override {
     const Repeats::Use use(repeats.get(), true);
@@ -264,7 +264,7 @@ private:
   // As GlobalMemory::allocate() does: the bytes of seed 0, until it is another.
   static void poison(vgpu::Allocation& allocation) {
     allocation.taken.take((allocation.size_bytes + 7) / 8, allocation.name);
-    allocation.init = std::make_unique<vgpu::InitMap>(allocation.size_bytes);
+    allocation.init = std::make_unique<vgpu::WrittenBytes>(allocation.size_bytes);
     vgpu::poison(allocation.host, vgpu::poison_key(0, vgpu::Poisoned::global, allocation.base), 0,
                  allocation.size_bytes);
   }

@@ -122,26 +122,19 @@ public:
   // The same, inlined; in find_access.h.
   Access find_access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint64_t bytes,
                      AccessKind kind);
-  // The live allocation that holds the range, or null; inlined there, too. Instructions rarely change theirs.
-  Allocation* find_allocation(uint64_t address, uint64_t bytes);
-  // What the last load or store at a pc whose lanes' addresses were the same or side by side may access
-  // without a look-up, while they are: an allocation that counts as written, may be read or written as the
-  // instruction does, and is alive if it says so.
-  struct Window {
-    const DecodedInst* instruction = nullptr;
-    const Allocation* allocation = nullptr;
-    uint64_t begin = 0;            // address
-    uint64_t last = 0;             // from there, of lane 0
-    std::byte* host = nullptr;     // of `begin`
-    uint32_t span = 0;             // bytes of all lanes: one element's, or 32
-    bool is_known_pattern = false; // ... by the instruction's flags
-  };
-  Window& window() { return windows_[pc % windows_.size()]; }
+  // Where the range lies; null: no live allocation holds it. In find_access.h, inlined, too.
+  const Translation* translate(uint64_t address, uint64_t bytes);
+  // The same by what is known: null too where the allocation has to be looked up.
+  const Translation* translated(uint64_t address, uint64_t bytes) const;
   // Where on the host a warp's copy to shared memory last read, and how far that was from the one before.
   struct Copied {
     uint64_t at = 0;
     uint64_t step = 0;
   } copied;
+  // What a store of this CTA's marks in another's Cta::unpublished, or in its own.
+  uint8_t unpublished_mark(const Cta& owner) const {
+    return &owner == cta ? Cta::kByOwnThread : Cta::kByOtherCta;
+  }
   // The CTA whose shared memory the address names (`shared` or `shared_cluster`); null if that is no CTA of
   // the cluster, one that has exited, or for `shared` another than this one. Its offset there is
   // `address & kSharedOffsetMask`.
@@ -226,13 +219,8 @@ private:
   void fault_shared(const Wrong& wrong);
   void fault_no_owner(const Wrong& wrong);
   void fault_outside(const Wrong& wrong);
-  uint8_t unpublished_mark(const Cta& owner) const {
-    return &owner == cta ? Cta::kByOwnThread : Cta::kByOtherCta;
-  }
   uint64_t local_limit() const;
-  // The allocation that the instruction at a pc used last.
-  std::array<Allocation*, 64> recent_allocations_{};
-  std::array<Window, 64> windows_{};                                         // by pc, too
+  Translations translations_;
   static constexpr size_t kMostLaneBytes = 32;                               // of one access
   std::array<std::array<std::byte, kMostLaneBytes>, kWarpSize> past_shared_; // read_past_shared()
 };

@@ -179,21 +179,22 @@ void Exec::check_register(const DecodedInst& in, uint32_t reg, LaneMask lanes) {
 }
 
 void Exec::fault_global(const Wrong& r) {
-  const Allocation* allocation = find_allocation(r.address, r.bytes);
-  if (!allocation)
+  const Translation* found = translate(r.address, r.bytes);
+  if (!found)
     fault_at(r.in, FaultKind::out_of_bounds,
              fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::global, r.written),
                          relation(*launch->memory, r.address, r.bytes)),
              r.lane, r.written, {}, is_freed(*launch->memory, r.address) ? "memory.lifetime" : "");
-  else if (r.space == StateSpace::const_ && !allocation->read_only)
+  else if (r.space == StateSpace::const_ && !found->is_read_only)
     fault_at(r.in, FaultKind::wrong_space,
              fmt::format("{} is not in .const: it lies in {}", describe(r.kind, r.bytes, r.space, r.written),
-                         describe(*allocation)),
+                         describe(*found->allocation)),
              r.lane, r.written);
   else
     fault_at(r.in, FaultKind::read_only,
              fmt::format("{} is in read-only memory: {}",
-                         describe(r.kind, r.bytes, StateSpace::global, r.written), describe(*allocation)),
+                         describe(r.kind, r.bytes, StateSpace::global, r.written),
+                         describe(*found->allocation)),
              r.lane, r.written);
 }
 

@@ -76,7 +76,7 @@ struct Access : MemoryPlace {
   uint8_t* unpublished = nullptr;    // shared, not AsyncMode::eager: beside `host`, see Cta
   uint8_t unpublished_mark = 0;      // what a store sets there
   LaneMask* lanes_written = nullptr; // local: of the lowest byte, see Warp::local_written
-  InitMap* init = nullptr;           // global: the allocation's
+  WrittenBytes* init = nullptr;      // global: the allocation's
 
   // False: there is no such access, and for Exec::access() and check() a fault was recorded.
   explicit operator bool() const { return host != nullptr; }

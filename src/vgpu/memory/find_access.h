@@ -36,22 +36,14 @@ inline bool within(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t en
   return address >= begin && address <= end && bytes <= end - address;
 }
 
-// The allocation that holds the range, which is the recent one from now on. Apart, as it is rare: handlers
-// that call nothing else on their way save no registers.
-[[gnu::noinline, gnu::cold]] inline Allocation* look_up_allocation(GlobalMemory& memory, uint64_t address,
-                                                                   uint64_t bytes, Allocation*& recent) {
-  Allocation* allocation = memory.find(address);
-  if (!allocation || !allocation->holds(address, bytes))
-    return nullptr;
-  recent = allocation;
-  return allocation;
+[[gnu::always_inline]] inline const Translation* Exec::translated(uint64_t address, uint64_t bytes) const {
+  return translations_.find(pc, address, bytes, launch->memory->generation());
 }
 
-[[gnu::always_inline]] inline Allocation* Exec::find_allocation(uint64_t address, uint64_t bytes) {
-  Allocation*& recent = recent_allocations_[pc % recent_allocations_.size()];
-  if (recent && recent->holds(address, bytes) && !recent->freed.load(std::memory_order_relaxed)) [[likely]]
-    return recent;
-  return look_up_allocation(*launch->memory, address, bytes, recent);
+[[gnu::always_inline]] inline const Translation* Exec::translate(uint64_t address, uint64_t bytes) {
+  if (const Translation* entry = translated(address, bytes)) [[likely]]
+    return entry;
+  return translations_.renew(*launch->memory, pc, address, bytes);
 }
 
 // End of the lanes' local memory that is in use: what the running function's frame and its callers' hold.
@@ -123,15 +115,15 @@ inline Cta* Exec::shared_owner(isa::StateSpace space, uint64_t address) const {
     a.lane_stride = code->param_bytes;
     return a;
   default: {
-    Allocation* allocation = find_allocation(place.address, bytes);
+    const Translation* found = translate(place.address, bytes);
     // .const may be read through its generic address too.
-    if (!allocation || (allocation->read_only ? writes(kind) : place.space == isa::StateSpace::const_))
+    if (!found || (found->is_read_only ? writes(kind) : place.space == isa::StateSpace::const_))
       return a;
-    a.space = allocation->read_only ? isa::StateSpace::const_ : isa::StateSpace::global;
-    a.allocation = allocation;
-    a.init = allocation->init.get();
-    a.offset = place.address - allocation->base;
-    a.host = allocation->host + a.offset;
+    a.space = found->is_read_only ? isa::StateSpace::const_ : isa::StateSpace::global;
+    a.allocation = found->allocation;
+    a.init = found->init;
+    a.offset = place.address - found->begin;
+    a.host = found->host + a.offset;
     return a;
   }
   }

@@ -18,19 +18,18 @@
 namespace lemma::vgpu {
 namespace {
 
-constexpr uint64_t kWordBits = 64;
 constexpr uint64_t kLargestBytes = kHeapBase - kGlobalBase;
 // A freed heap block's address is used again only after this many others of its size were freed.
 constexpr size_t kHeapQuarantine = 64;
 
-constexpr uint64_t kInitMapShare = 8; // an InitMap takes one byte for so many
+constexpr uint64_t kWrittenShare = 8; // WrittenBytes take a byte for so many, at most
 
 // Rows of a large matrix lie pages of 4 KiB apart, and the host knows the places of few of these at a time.
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 
 // Zeroed host memory for an allocation: sets `storage` and `host`. False if there is none left.
 bool take_storage(Allocation& allocation, MemoryBudget& budget, bool tracked) {
-  const uint64_t map_bytes = tracked ? allocation.size_bytes / kInitMapShare : 0;
+  const uint64_t map_bytes = tracked ? allocation.size_bytes / kWrittenShare : 0;
   allocation.taken = MemoryShare(budget);
   allocation.taken.take(allocation.size_bytes + GlobalMemory::kAlignBytes + map_bytes,
                         allocation.name.empty() ? "a buffer" : allocation.name);
@@ -48,74 +47,7 @@ bool take_storage(Allocation& allocation, MemoryBudget& budget, bool tracked) {
   return true;
 }
 
-// Bits of word `index` that [begin, end) covers.
-uint64_t covered(uint64_t index, uint64_t begin, uint64_t end) {
-  const uint64_t first = index * kWordBits;
-  uint64_t mask = ~uint64_t{0};
-  if (begin > first)
-    mask &= ~uint64_t{0} << (begin - first);
-  if (end < first + kWordBits)
-    mask &= (uint64_t{1} << (end - first)) - 1;
-  return mask;
-}
-
 } // namespace
-
-void InitMap::set_words(uint64_t offset, uint64_t bytes) {
-  const uint64_t end = offset + bytes;
-  for (uint64_t word = offset / kWordBits; word * kWordBits < end; ++word) {
-    const uint64_t mask = covered(word, offset, end);
-    if ((words_[word].load(std::memory_order_relaxed) & mask) != mask)
-      words_[word].fetch_or(mask, std::memory_order_relaxed);
-  }
-}
-
-uint64_t InitMap::first_unset(uint64_t offset, uint64_t bytes) const {
-  const uint64_t end = offset + bytes;
-  for (uint64_t word = offset / kWordBits; word * kWordBits < end; ++word) {
-    const uint64_t unset = ~words_[word].load(std::memory_order_relaxed) & covered(word, offset, end);
-    if (unset != 0)
-      return word * kWordBits + static_cast<uint64_t>(std::countr_zero(unset));
-  }
-  return end;
-}
-
-uint64_t InitMap::first_set(uint64_t offset, uint64_t bytes) const {
-  const uint64_t end = offset + bytes;
-  for (uint64_t word = offset / kWordBits; word * kWordBits < end; ++word) {
-    const uint64_t set = words_[word].load(std::memory_order_relaxed) & covered(word, offset, end);
-    if (set != 0)
-      return word * kWordBits + static_cast<uint64_t>(std::countr_zero(set));
-  }
-  return end;
-}
-
-void InitMap::unset(uint64_t offset, uint32_t bytes) {
-  for (; bytes != 0; bytes &= bytes - 1) {
-    const uint64_t byte = offset + static_cast<uint64_t>(std::countr_zero(bytes));
-    words_[byte / kWordBits].fetch_and(~(uint64_t{1} << byte % kWordBits), std::memory_order_relaxed);
-  }
-}
-
-void InitMap::unset_range(uint64_t offset, uint64_t bytes) {
-  const uint64_t end = offset + bytes;
-  for (uint64_t word = offset / kWordBits; word * kWordBits < end; ++word)
-    words_[word].fetch_and(~covered(word, offset, end), std::memory_order_relaxed);
-}
-
-uint32_t InitMap::unset_among(uint64_t offset, uint32_t bytes) const {
-  uint32_t unset = 0;
-  for (uint32_t i = 0; i < bytes; ++i) {
-    const uint64_t word = words_[(offset + i) / kWordBits].load(std::memory_order_relaxed);
-    unset |= static_cast<uint32_t>(~word >> (offset + i) % kWordBits & 1) << i;
-  }
-  return unset;
-}
-
-void InitMap::clear() {
-  for (std::atomic<uint64_t>& word : words_)
-    word.store(0, std::memory_order_relaxed);
-}
 
 void FreeDeleter::operator()(std::byte* memory) const {
   if (arena_bytes)
@@ -289,7 +221,7 @@ Allocation* GlobalMemory::allocate(uint64_t size_bytes, std::string name, bool p
   if (!take_storage(*allocation, budget_, poisoned))
     return nullptr;
   if (poisoned)
-    allocation->init = std::make_unique<InitMap>(size_bytes);
+    allocation->init = std::make_unique<WrittenBytes>(size_bytes);
   const std::scoped_lock lock(mutex_);
   allocation->base = take_address(size_bytes);
   if (allocation->base == 0)
@@ -336,7 +268,7 @@ bool GlobalMemory::commit(uint64_t base) {
 void GlobalMemory::poison_unwritten(const Allocation& allocation, uint64_t seed) {
   const bool heap = !allocation.storage;
   const uint64_t key = poison_key(seed, heap ? Poisoned::heap : Poisoned::global, heap ? 0 : allocation.base);
-  const InitMap& init = *allocation.init;
+  const WrittenBytes& init = *allocation.init;
   for (uint64_t begin = 0; begin < allocation.size_bytes;) {
     begin = init.first_unset(begin, allocation.size_bytes - begin);
     const uint64_t end = init.first_set(begin, allocation.size_bytes - begin);
@@ -417,7 +349,7 @@ bool GlobalMemory::unregister_host(uint64_t base) {
 }
 
 void GlobalMemory::retire_host(std::unique_ptr<Allocation> allocation) {
-  allocation->freed.store(true, std::memory_order_release);
+  end_life(*allocation);
   retire({.allocation = std::move(allocation)});
 }
 
@@ -472,7 +404,7 @@ bool GlobalMemory::free(uint64_t base, std::function<void()> when_gone) {
   if (std::exchange(allocation.is_promised, false))
     promised_bytes_ -= allocation.size_bytes;
   allocation.when_gone = std::move(when_gone);
-  allocation.freed.store(true, std::memory_order_release);
+  end_life(allocation);
   retiring_bytes_ += allocation.taken.bytes();
   retire({.emptied = std::move(emptied)});
   for (Quarantine* quarantine : {&quarantine_, &host_quarantine_})
@@ -506,7 +438,7 @@ Allocation* GlobalMemory::heap_allocate(uint64_t size_bytes) {
   std::deque<Allocation*>& reusable = heap_freed_[size_bytes];
   const bool reuses = reusable.size() > kHeapQuarantine;
   if (!reuses)
-    heap_taken_.take(sizeof(Allocation) + size_bytes / kInitMapShare, "device malloc");
+    heap_taken_.take(sizeof(Allocation) + size_bytes / kWrittenShare, "device malloc");
   const auto [offset, hole_bytes] = *hole;
   heap_holes_.erase(hole);
   if (hole_bytes > taken)
@@ -526,7 +458,7 @@ Allocation* GlobalMemory::heap_allocate(uint64_t size_bytes) {
   allocation->size_bytes = size_bytes;
   allocation->host = host;
   allocation->name = "device malloc";
-  allocation->init = std::make_unique<InitMap>(size_bytes);
+  allocation->init = std::make_unique<WrittenBytes>(size_bytes);
   poison_unwritten(*allocation, seed_);
   allocation->base = heap_next_;
   heap_next_ += align_up(size_bytes, kAlignBytes) + kAlignBytes;
@@ -542,7 +474,7 @@ HeapFree GlobalMemory::heap_free(uint64_t base) {
     return HeapFree::not_a_block;
   if (allocation->freed)
     return HeapFree::already_freed;
-  allocation->freed = true;
+  end_life(*allocation);
   heap_freed_[allocation->size_bytes].push_back(allocation);
 
   uint64_t offset = static_cast<uint64_t>(allocation->host - heap_.get());
@@ -576,6 +508,26 @@ Allocation* GlobalMemory::find(uint64_t address) const {
   return allocation && allocation->holds(address, 1) && !allocation->freed.load(std::memory_order_acquire)
              ? allocation
              : nullptr;
+}
+
+Translation GlobalMemory::translate(uint64_t address, uint64_t bytes) const {
+  const uint64_t now = generation(); // before the look: what is freed meanwhile is not of this one
+  Allocation* allocation = find(address);
+  if (!allocation || !allocation->holds(address, bytes))
+    return {};
+  return {.begin = allocation->base,
+          .bytes = allocation->size_bytes,
+          .host = allocation->host,
+          .allocation = allocation,
+          .init = allocation->init.get(),
+          .generation = now,
+          .is_read_only = allocation->read_only};
+}
+
+// Nobody finds it from now on; whoever has found it will look again.
+void GlobalMemory::end_life(Allocation& allocation) {
+  allocation.freed.store(true, std::memory_order_release);
+  translations_.fetch_add(1, std::memory_order_release);
 }
 
 GlobalMemory::PastEnd GlobalMemory::past_end(uint64_t address, uint64_t bytes) {

@@ -37,6 +37,7 @@
 #include "vgpu/memory/address_allocator.h"
 #include "vgpu/memory/allocation_table.h"
 #include "vgpu/memory/host_arena.h"
+#include "vgpu/memory/translation.h"
 
 #include <array>
 #include <atomic>
@@ -73,44 +74,6 @@ inline constexpr uint64_t kGlobalEnd = 0x0000'2a00'0000'0000; // the host's poin
 // the system. The older ones do not; their CTAs have it here too, and it does not count.
 inline constexpr uint32_t kSharedReservedBytes = 1024;
 
-// One bit a byte: set once the byte was written. Bits are set with relaxed atomics: lost order is harmless,
-// lost bits are not.
-class InitMap {
-public:
-  explicit InitMap(uint64_t bytes) : words_((bytes + 63) / 64) {}
-  void set(uint64_t offset, uint64_t bytes) {
-    if (!all_set(offset, bytes)) // most stores hit what is written already
-      set_words(offset, bytes);
-  }
-  [[gnu::always_inline]] bool all_set(uint64_t offset, uint64_t bytes) const {
-    // What most accesses touch: part of a word, or whole words.
-    const uint64_t first = offset / 64, in_word = offset % 64;
-    if (in_word + bytes <= 64 && bytes < 64)
-      return (~words_[first].load(std::memory_order_relaxed) >> in_word & ((uint64_t{1} << bytes) - 1)) == 0;
-    if ((in_word | bytes % 64) != 0)
-      return first_unset(offset, bytes) == offset + bytes;
-    uint64_t unset = 0;
-    for (uint64_t word = first; word < first + bytes / 64; ++word)
-      unset |= ~words_[word].load(std::memory_order_relaxed);
-    return unset == 0;
-  }
-  // The first byte of the range that was never written; offset + bytes if all were.
-  uint64_t first_unset(uint64_t offset, uint64_t bytes) const;
-  // The first byte of the range that was written; offset + bytes if none was.
-  uint64_t first_set(uint64_t offset, uint64_t bytes) const;
-  // Byte offset + i counts as never written again where bit i is set.
-  void unset(uint64_t offset, uint32_t bytes);
-  // The same for a whole range.
-  void unset_range(uint64_t offset, uint64_t bytes);
-  // Bit i: byte offset + i was never written, i < bytes <= 32.
-  uint32_t unset_among(uint64_t offset, uint32_t bytes) const;
-  void clear();
-
-private:
-  void set_words(uint64_t offset, uint64_t bytes);
-  std::vector<std::atomic<uint64_t>> words_;
-};
-
 struct FreeDeleter {
   uint64_t arena_bytes = 0; // of a HostArena; 0: of malloc
   void operator()(std::byte* memory) const;
@@ -124,7 +87,7 @@ struct Allocation {
   bool read_only = false;    // .const, or registered host memory that the process cannot write
   bool is_promised = false;  // an address without memory yet: reserve()
   std::atomic<bool> freed{false};
-  std::unique_ptr<InitMap> init; // null: counts as written (in, out, inout, module variables)
+  std::unique_ptr<WrittenBytes> init; // null: counts as written (in, out, inout, module variables)
   std::unique_ptr<std::byte[], FreeDeleter> storage; // null: device malloc, or registered host memory
   uint64_t registrations = 0;                        // of registered host memory: how often
   MemoryShare taken;                                 // for `storage` and `init`
@@ -225,6 +188,10 @@ public:
 
   // The live allocation that holds the address, or null. For one of the users.
   Allocation* find(uint64_t address) const;
+  // The same of a range, as an entry that answers while generation() is that of the entry.
+  Translation translate(uint64_t address, uint64_t bytes) const;
+  // Grows when something that translate() may have given is not live any more.
+  uint64_t generation() const { return translations_.load(std::memory_order_acquire); }
   // For messages: the allocation (freed ones too) whose range is nearest; null if there is none. For one of
   // the users.
   const Allocation* nearest(uint64_t address) const;
@@ -262,6 +229,7 @@ private:
   void publish_host_table();
   void remove_host(HostAllocations::iterator which);
   void retire_host(std::unique_ptr<Allocation> allocation);
+  void end_life(Allocation& allocation);
   void retire(Retired what);
   void let_go_of_retired();
 
@@ -281,6 +249,7 @@ private:
   std::atomic<bool> alone_{false};
 
   std::atomic<uint64_t> activity_{0};
+  std::atomic<uint64_t> translations_{0}; // generation()
 
   // Registered memory; find() reads the table that is made of it anew at every change.
   HostAllocations host_;

@@ -1,4 +1,4 @@
-// GlobalMemory, InitMap and WrittenPages by themselves.
+// GlobalMemory and WrittenPages by themselves.
 #include "vgpu/memory/memory.h"
 #include "vgpu/memory/written_pages.h"
 
@@ -12,37 +12,6 @@
 
 namespace lemma::vgpu {
 namespace {
-
-TEST(InitMap, EveryRangeOfThreeWords) {
-  constexpr uint64_t kBytes = 160;
-  for (uint64_t begin = 0; begin < kBytes; ++begin) {
-    for (uint64_t end = begin + 1; end <= kBytes; ++end) {
-      InitMap map(kBytes);
-      map.set(begin, end - begin);
-      EXPECT_TRUE(map.all_set(begin, end - begin));
-      EXPECT_EQ(map.first_unset(begin, kBytes - begin), end);
-      if (begin > 0) {
-        EXPECT_EQ(map.first_unset(begin - 1, 1), begin - 1);
-      }
-    }
-  }
-}
-
-TEST(InitMap, NoBitIsLostBetweenThreads) {
-  constexpr uint64_t kBytes = 4096;
-  InitMap map(kBytes);
-  std::vector<std::thread> threads;
-  for (uint64_t t = 0; t < 4; ++t)
-    threads.emplace_back([&map, t] {
-      for (uint64_t i = t; i < kBytes; i += 4)
-        map.set(i, 1);
-    });
-  for (std::thread& thread : threads)
-    thread.join();
-  EXPECT_TRUE(map.all_set(0, kBytes));
-  map.clear();
-  EXPECT_EQ(map.first_unset(0, kBytes), 0u);
-}
 
 TEST(WrittenPages, HoldWhatWasWhollyWrittenUntilItIsForgotten) {
   constexpr uint64_t kPage = uint64_t{1} << WrittenPages::kPageShift, kPages = 70,

@@ -1,7 +1,7 @@
 // ld, st, ldu and the cache hints: prefetch, prefetchu, applypriority, discard, createpolicy.
 //
-// One warp instruction first finds where each lane's bytes lie - one check for the whole warp where the
-// lanes' addresses lie in one allocation, else lane by lane - and then moves element after element.
+// The handlers here go from lane to lane, and know every case: what is wrong with an address, and bytes that
+// were never written. Accesses of which all is well for the whole warp seldom come here (memory_vectors.inc).
 //
 // Loading bytes that were never written is reported where the program does anything with them but store them:
 // a register that it only stores (Code::copied) carries them to where it is stored, and they stay unwritten
@@ -39,15 +39,6 @@ using isa::StateSpace;
 using isa::Type;
 using ptx::Operand;
 using ptx::OperandKind;
-
-// Where the lanes' bytes lie on the host.
-struct Places {
-  enum class Pattern : uint8_t { dense, uniform, scattered } pattern = Pattern::scattered;
-  bool private_to_lanes = false; // every lane's bytes are in memory of its own
-  bool fresh = false;            // ... and a store covers some that were not written before
-  std::byte* host = nullptr;     // dense: of lane 0; uniform: of all
-  std::byte* at[kWarpSize];      // scattered: of the active lanes
-};
 
 // --- bytes that were never written ---
 
@@ -125,11 +116,16 @@ void store_unwritten(Exec& x, const DecodedInst& in) {
     }
 }
 
-// --- where the lanes' bytes lie ---
+// Where the lanes' bytes lie on the host, each checked by itself.
+struct Places {
+  std::byte* at[kWarpSize]; // of the active lanes
+  bool are_private = false; // every lane's bytes are in memory of its own
+};
 
-// Lanes that need a check of their own: the range check said no, or the fault has to name the lane, or some
-// of what they read was never written. False after a fault.
-bool check_each_lane(Exec& x, const DecodedInst& in, const uint64_t* at, AccessKind kind, Places& places) {
+// False after a fault.
+bool locate(Exec& x, const DecodedInst& in, AccessKind kind, Places& places) {
+  uint64_t at[kWarpSize];
+  lane_addresses(x, in, at);
   const uint32_t bytes = in.width;
   PieceAccesses accesses(x);
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
@@ -139,6 +135,7 @@ bool check_each_lane(Exec& x, const DecodedInst& in, const uint64_t* at, AccessK
     if (!access)
       return false;
     places.at[lane] = access.host;
+    places.are_private = access.space == StateSpace::local || access.space == StateSpace::reg;
     if (access.bytes != 0)
       accesses.add(lane, access);
     if (const uint32_t unwritten = writes(kind) ? 0 : access.unwritten(lane))
@@ -146,169 +143,6 @@ bool check_each_lane(Exec& x, const DecodedInst& in, const uint64_t* at, AccessK
   }
   accesses.tell();
   return true;
-}
-
-// Local memory: marks what a store covers as written; says of a load whether all that it reads was.
-template <class Bytes>
-[[gnu::always_inline]] inline bool note_local(const Exec& x, const Access& range, const uint64_t* at,
-                                              uint64_t lowest, bool uniform, Bytes bytes, bool& fresh) {
-  const LaneMask active = x.active;
-  if (uniform) { // one mask a byte is for all lanes
-    LaneMask all = active;
-    for (uint64_t i = 0; i < bytes; ++i)
-      all &= range.lanes_written[i];
-    fresh = all != active;
-    if (range.kind == AccessKind::write && fresh)
-      for (uint64_t i = 0; i < bytes; ++i)
-        range.lanes_written[i] |= active;
-    return !fresh;
-  }
-  LaneMask all = active;
-  for_lanes(active, [&](int lane) {
-    LaneMask* written = range.lanes_written + (at[lane] - lowest);
-    LaneMask have = ~LaneMask{0};
-    for (uint64_t i = 0; i < bytes; ++i) {
-      have &= written[i];
-      if (range.kind == AccessKind::write)
-        written[i] |= LaneMask{1} << lane;
-    }
-    all &= have | ~(LaneMask{1} << lane);
-  });
-  fresh = all != active;
-  return !fresh;
-}
-
-std::pair<uint64_t, uint64_t> bounds(const uint64_t* at) {
-  const auto [lowest, highest] = std::minmax_element(at, at + kWarpSize);
-  return {*lowest, *highest};
-}
-
-// Zero where each lane's address is `bytes` after the one before; where all are the same; bits that any has.
-struct Look {
-  uint64_t not_dense = 0, not_uniform = 0, low_bits = 0;
-};
-[[gnu::always_inline]] inline Look look_at(const uint64_t* at, uint64_t bytes) {
-  typedef uint64_t Lanes __attribute__((vector_size(16)));
-  constexpr int kLanes = 2;
-  Lanes not_dense{}, not_uniform{}, low_bits{}, dense = {at[0], at[0] + bytes};
-  for (int lane = 0; lane < kWarpSize; lane += kLanes, dense += kLanes * bytes) {
-    Lanes lanes;
-    std::memcpy(&lanes, at + lane, sizeof lanes);
-    not_uniform |= lanes ^ at[0];
-    not_dense |= lanes ^ dense;
-    low_bits |= lanes;
-  }
-  return {not_dense[0] | not_dense[1], not_uniform[0] | not_uniform[1], low_bits[0] | low_bits[1]};
-}
-
-// What a store covers is marked written here. False after a fault.
-bool locate(Exec& x, const DecodedInst& in, AccessKind kind, Places& places) {
-  alignas(64) uint64_t at[kWarpSize];
-  lane_addresses(x, in, at);
-  const uint64_t bytes = in.width;
-  const auto [not_dense, not_uniform, low_bits] = look_at(at, bytes);
-  if (low_bits & (bytes - 1))
-    return check_each_lane(x, in, at, kind, places);
-
-  const bool dense = not_dense == 0 && x.active == kAllLanes;
-  const bool uniform = not_uniform == 0;
-  const auto [lowest, highest] =
-      dense || uniform ? std::pair(at[0], dense ? at[kWarpSize - 1] : at[0]) : bounds(at);
-  const uint64_t span = span_of(lowest, highest, bytes);
-  const Access range = x.find_access(in, space_of(in), lowest, span, kind);
-  if (!range)
-    return check_each_lane(x, in, at, kind, places);
-  places.private_to_lanes = range.lane_stride != 0;
-  if ((dense || uniform) && !places.private_to_lanes) {
-    if (kind == AccessKind::write)
-      range.mark_written(0, span);
-    else if (!range.was_written(0, span))
-      return check_each_lane(x, in, at, kind, places);
-    places.pattern = dense ? Places::Pattern::dense : Places::Pattern::uniform;
-    places.host = range.host;
-    if (x.observer) [[unlikely]] // looked up again: so the range above stays in registers
-      x.tell(x.find(in, space_of(in), lowest, span, kind), at, lowest, in.width,
-             dense ? LanesLie::side_by_side : LanesLie::at_one_place);
-    return true;
-  }
-  for (int lane = 0; lane < kWarpSize; ++lane)
-    places.at[lane] = range.host + static_cast<uint64_t>(lane) * range.lane_stride + (at[lane] - lowest);
-  if (range.is_tracked()) {
-    const auto known = [&](auto size) { // of which the usual ones are known to the compiler
-      if (range.lanes_written)
-        return note_local(x, range, at, lowest, uniform, size, places.fresh);
-      bool all = true;
-      const auto one = [&](int lane) {
-        if (kind == AccessKind::write)
-          range.mark_written(at[lane] - lowest, size);
-        else
-          all &= range.was_written(at[lane] - lowest, size);
-      };
-      if (x.active == kAllLanes)
-        for (int lane = 0; lane < kWarpSize; ++lane)
-          one(lane);
-      else
-        for_lanes(x.active, one);
-      return all;
-    };
-    const bool all = bytes == 4    ? known(std::integral_constant<uint64_t, 4>())
-                     : bytes == 8  ? known(std::integral_constant<uint64_t, 8>())
-                     : bytes == 16 ? known(std::integral_constant<uint64_t, 16>())
-                                   : known(bytes);
-    if (!all && kind == AccessKind::copy)
-      return check_each_lane(x, in, at, kind, places);
-  }
-  if (x.observer) [[unlikely]]
-    x.tell(x.find(in, space_of(in), lowest, span, kind), at, lowest, in.width);
-  return true;
-}
-
-constexpr int kTogether = 8; // lanes in a turn of the loops, which else cost as much as what they move
-
-// Lane l's element is kStep elements after that of the lane before.
-template <size_t kStep, class T>
-void take_every(const std::byte* from, T* d) {
-  T elements[kWarpSize]; // which nobody else can see: no move waits for another
-  for (size_t lane = 0; lane < kWarpSize; ++lane)
-    std::memcpy(&elements[lane], from + lane * kStep * sizeof(T), sizeof(T));
-  std::memcpy(d, elements, sizeof elements);
-}
-
-// Element `offset` bytes into each lane's bytes, into register lanes of type R.
-template <class M, class R>
-void load_element(const Exec& x, const DecodedInst& in, const Places& places, uint32_t offset, R* d) {
-  if (places.pattern == Places::Pattern::uniform) {
-    const R value = resize<R>(load_relaxed<M>(places.host + offset));
-    if (x.active == kAllLanes) {
-      std::fill_n(d, kWarpSize, value);
-      return;
-    }
-    for (int lane = 0; lane < kWarpSize; ++lane)
-      d[lane] = (x.active >> lane & 1) ? value : d[lane];
-    return;
-  }
-  if (places.pattern == Places::Pattern::dense) {
-    const std::byte* p = places.host + offset;
-#if !defined(__SANITIZE_THREAD__)
-    if constexpr (sizeof(M) == sizeof(R)) {
-      // Compiles to vector moves, which read each aligned element whole.
-      switch (in.width / sizeof(M)) {
-      case 1:
-        return take_every<1>(p, d);
-      case 2:
-        return take_every<2>(p, d);
-      case 4:
-        return take_every<4>(p, d);
-      }
-    }
-#endif
-    const size_t width = in.width; // stores may not change it
-    for (int first = 0; first < kWarpSize; first += kTogether)
-      for (int lane = first; lane < first + kTogether; ++lane, p += width)
-        d[lane] = resize<R>(load_relaxed<M>(p));
-    return;
-  }
-  for_lanes(x.active, [&](int lane) { d[lane] = resize<R>(load_relaxed<M>(places.at[lane] + offset)); });
 }
 
 } // namespace
@@ -323,7 +157,10 @@ Step load(Exec& x, const DecodedInst& in) {
     return Step::stopped;
   for (int i = 0; i < in.dst_count; ++i)
     with_register_type(x.dst_slot(in, i).bytes, [&](auto r) {
-      load_element<M>(x, in, places, static_cast<uint32_t>(i * sizeof(M)), x.dst<decltype(r)>(in, i));
+      using R = decltype(r);
+      for_lanes(x.active, [&](int lane) {
+        x.dst<R>(in, i)[lane] = resize<R>(load_relaxed<M>(places.at[lane] + i * sizeof(M)));
+      });
     });
   if (in.flags & kOrdered)
     fence(std::memory_order_acquire);
@@ -331,61 +168,6 @@ Step load(Exec& x, const DecodedInst& in) {
     x.observer->has_read(x);
   return Step::next;
 }
-
-namespace {
-
-template <class M, class R>
-void store_element(const Exec& x, const DecodedInst& in, const Places& places, uint32_t offset, const R* s) {
-  if (places.pattern == Places::Pattern::dense) {
-    std::byte* p = places.host + offset;
-#if !defined(__SANITIZE_THREAD__)
-    if constexpr (sizeof(M) == sizeof(R)) {
-      if (in.width == sizeof(M)) {
-        std::memcpy(p, s, sizeof(R) * kWarpSize);
-        return;
-      }
-    }
-#endif
-    const size_t width = in.width; // stores may not change it
-    for (int first = 0; first < kWarpSize; first += kTogether)
-      for (int lane = first; lane < first + kTogether; ++lane, p += width)
-        store_relaxed<M>(p, resize<M>(s[lane]));
-    return;
-  }
-  if (places.pattern == Places::Pattern::uniform) {
-    store_relaxed<M>(places.host + offset, resize<M>(s[last_to_store(x.active, in.width)]));
-    return;
-  }
-  for_lanes_as_stored(x.active, in.width,
-                      [&](int lane) { store_relaxed<M>(places.at[lane] + offset, resize<M>(s[lane])); });
-}
-
-// Would the store change any of the lanes' own memory?
-template <class M>
-bool changes(const Exec& x, const DecodedInst& in, const Places& places) {
-  bool changed = false;
-  for (int i = 0; i < in.op_count - in.dst_count - 1; ++i)
-    with_register_type(x.src_slot(in, i + 1).bytes, [&](auto r) {
-      const auto* s = x.src<decltype(r)>(in, i + 1);
-      for_lanes(x.active, [&](int lane) {
-        changed |= !(load_relaxed<M>(places.at[lane] + i * sizeof(M)) == resize<M>(s[lane]));
-      });
-    });
-  return changed;
-}
-
-// Nobody else sees local memory, so a store there is an effect only where it changes something: unoptimized
-// code spills what it polls in every turn of its loop. What stood there before the first store is no matter.
-// The .param area is part of the frame.
-template <class M>
-void note_effect(Exec& x, const DecodedInst& in, const Places& places) {
-  if (space_of(in) == StateSpace::reg)
-    return;
-  if (!places.private_to_lanes || places.fresh || changes<M>(x, in, places))
-    x.effect();
-}
-
-} // namespace
 
 template <class M>
 Step store(Exec& x, const DecodedInst& in) {
@@ -395,12 +177,20 @@ Step store(Exec& x, const DecodedInst& in) {
   Places places;
   if (!locate(x, in, AccessKind::write, places))
     return Step::stopped;
-  x.warp->effects = effects; // whichever way the addresses were checked, one store is one effect
-  note_effect<M>(x, in, places);
+  x.warp->effects = effects; // one store is one effect, in the lanes' own memory only if it changes something
+  bool changes = !places.are_private;
   for (int i = 0; i < in.op_count - in.dst_count - 1; ++i)
     with_register_type(x.src_slot(in, i + 1).bytes, [&](auto r) {
-      store_element<M>(x, in, places, static_cast<uint32_t>(i * sizeof(M)), x.src<decltype(r)>(in, i + 1));
+      const auto* s = x.src<decltype(r)>(in, i + 1);
+      for_lanes_as_stored(x.active, in.width, [&](int lane) {
+        std::byte* const p = places.at[lane] + i * sizeof(M);
+        const M value = resize<M>(s[lane]);
+        changes = changes || !(load_relaxed<M>(p) == value);
+        store_relaxed<M>(p, value);
+      });
     });
+  if (changes && space_of(in) != StateSpace::reg)
+    x.effect();
   if (!x.frame->carried.empty())
     store_unwritten(x, in);
   return Step::next;
@@ -411,11 +201,14 @@ template Step load<uint8_t>(Exec&, const DecodedInst&);
 template Step load<int16_t>(Exec&, const DecodedInst&);
 template Step load<uint16_t>(Exec&, const DecodedInst&);
 template Step load<uint32_t>(Exec&, const DecodedInst&);
+template Step load<int32_t>(Exec&, const DecodedInst&);
 template Step load<uint64_t>(Exec&, const DecodedInst&);
+template Step load<Bits128>(Exec&, const DecodedInst&);
 template Step store<uint8_t>(Exec&, const DecodedInst&);
 template Step store<uint16_t>(Exec&, const DecodedInst&);
 template Step store<uint32_t>(Exec&, const DecodedInst&);
 template Step store<uint64_t>(Exec&, const DecodedInst&);
+template Step store<Bits128>(Exec&, const DecodedInst&);
 
 namespace {
 

@@ -1,6 +1,5 @@
-// ld and st: the plain handlers, which take every case there is, and for hosts with AVX-512 those that take
-// the usual ones with vectors and leave the others to the plain ones. The decoder asks for what the host's
-// level has.
+// ld and st: the plain handlers, which take every case there is, lane by lane, and those of the host's level,
+// which take accesses of which all is well and leave the others to the plain ones.
 //
 // Tests: tests/unit/vgpu/memory_ops_test.cc, memory_vectors_test.cc, copies_test.cc.
 #pragma once
@@ -35,6 +34,9 @@ class Decoder;
 
 // st, and st.async of what nobody waits for.
 bool select_store(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in);
+
+// For tests: what is decoded from now on has the plain handlers, or those of the host's level again.
+void take_plain_memory_handlers(bool plain);
 
 // What the instruction accesses; its operands, flags and width are set. Null: the plain handler it is.
 Handler vector_load(isa::Type type, const Code& code, const DecodedInst& in);

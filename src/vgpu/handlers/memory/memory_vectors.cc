@@ -8,6 +8,7 @@
 #include "vgpu/memory/find_access.h"
 
 #include <array>
+#include <atomic>
 #include <immintrin.h>
 
 namespace lemma::vgpu {
@@ -35,12 +36,19 @@ struct VectorHandlers {
 namespace lemma::vgpu {
 namespace {
 
+std::atomic<bool> takes_plain{false};
+
 const VectorHandlers& at_level() {
   static const LeveledTables<VectorHandlers> tables(LEMMA_FILLS);
-  return tables.now();
+  static const VectorHandlers none;
+  return takes_plain.load() ? none : tables.now();
 }
 
 } // namespace
+
+void take_plain_memory_handlers(bool plain) {
+  takes_plain.store(plain);
+}
 
 Handler vector_load(isa::Type type, const Code& code, const DecodedInst& in) {
   const VectorHandlers& handlers = at_level();
