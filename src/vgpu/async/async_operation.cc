@@ -292,7 +292,8 @@ void find_unwritten(size_t first, const MemoryPlace& from, uint64_t bytes, uint3
       for (uint64_t i = 0; i < bytes; ++i)
         if (written[i] == 0)
           mark(i, i + 1);
-  } else if (const WrittenBytes* init = from.allocation->init.get(); init && !init->all_set(from.offset, bytes)) {
+  } else if (const WrittenBytes* init = from.allocation->init.get();
+             init && !init->all_set(from.offset, bytes)) {
     for (uint64_t i = 0; i < bytes; ++i)
       if (!init->all_set(from.offset + i, 1))
         mark(i, i + 1);
