@@ -218,7 +218,7 @@ struct Terms {
 // Not inlined: beside what surrounds it there, the loops would lack registers.
 [[gnu::noinline]] uint64_t step(const DotModel& model, const Alignment& align, const Terms& rows,
                                 size_t begin, size_t end, Term c) {
-  int16_t largest = c.exponent;
+  int16_t largest = std::max(c.exponent, static_cast<int16_t>(kLeastDigit + align.fraction_bits));
   for (size_t k = begin; k < end; ++k)
     largest = std::max(largest, static_cast<int16_t>(rows.a_exponents[k] + rows.b_exponents[k]));
   int64_t sum =

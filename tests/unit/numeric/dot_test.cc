@@ -76,7 +76,8 @@ uint64_t brute_step(const DotModel& model, FloatFormat c_format, const std::vect
     exponents[k] = ea + eb + scale_exponent;
   }
   split(c_format, c, significands.back(), exponents.back());
-  const int largest = *std::max_element(exponents.begin(), exponents.end());
+  const int largest =
+      std::max(*std::max_element(exponents.begin(), exponents.end()), model.fraction_bits - 158);
   double sum = 0;
   for (size_t k = 0; k < significands.size(); ++k)
     sum += std::trunc(std::ldexp(significands[k], model.fraction_bits + exponents[k] - largest));
@@ -426,6 +427,26 @@ TEST(Dot, CIsWidenedBeforeItIsAdded) {
   const auto model = *dot_model(Arch::sm_90, DotUnit::mma, f16, f16, f16, f32, 16);
   // With f16's least exponent, -14, nothing below 2^-39 would be left.
   EXPECT_EQ(run(model, 1, 1, 1, {{0x0010}, {0x0010}, {0x0001}})[0], bits_of(0x1p-24f + 0x1p-40f));
+}
+
+// Measured on an H200, for every power of two here: beside -2^e a term of 2^q * 45/32 is cut away where q is
+// below e - 25, and where it is below -158.
+TEST(Dot, NothingBelowTheLastDigitIsAdded) {
+  for (const FloatFormat format : {bf16, tf32}) {
+    const DotModel model = *dot_model(Arch::sm_90, DotUnit::mma, format, format, f32, f32, 8);
+    const auto bits = [&](double value) { return convert_float(format, f64, bits_of(value)); };
+    for (int e = -127; e >= -149; --e)
+      for (int q = e - 22; q >= e - 29; --q) {
+        const bool counts = q >= e - 25 && q >= -158;
+        const double term = std::ldexp(1.40625, -40 + (q - e)), one = -std::ldexp(1.0, -60);
+        const Operands in = {{bits(std::ldexp(1.0, e + 40)), bits(0), bits(one)},
+                             {bits(term), bits(0), bits(std::ldexp(1.0, e + 60))},
+                             {0}};
+        EXPECT_EQ(run(model, 1, 1, 3, in)[0],
+                  (counts && e == -149 ? 0 : 0x80000000u) | ((1u << (e + 149)) - counts))
+            << to_string(format) << " " << e << " " << q;
+      }
+  }
 }
 
 TEST(Dot, ANumberOfTheModelOffGivesOtherBits) {
