@@ -435,7 +435,7 @@ TEST(Dot, NothingBelowTheLastDigitIsAdded) {
   for (const FloatFormat format : {bf16, tf32}) {
     const DotModel model = *dot_model(Arch::sm_90, DotUnit::mma, format, format, f32, f32, 8);
     const auto bits = [&](double value) { return convert_float(format, f64, bits_of(value)); };
-    for (int e = -127; e >= -149; --e)
+    for (int e = -128; e >= -149; --e)
       for (int q = e - 22; q >= e - 29; --q) {
         const bool counts = q >= e - 25 && q >= -158;
         const double term = std::ldexp(1.40625, -40 + (q - e)), one = -std::ldexp(1.0, -60);
