@@ -87,8 +87,20 @@ public:
     for (size_t i = 0; i < std::size(kPassedOn); ++i)
       ::sigaction(kPassedOn[i], &pass, &passed_on_[i]);
   }
-  ~Signals() { restore(); }
-  // Also in the child, before it becomes the program.
+  // Afterwards it is said what ran. A signal to both may have ended the program first: the first that still
+  // comes is only noted, a second one ends the process.
+  ~Signals() {
+    restore();
+    struct sigaction first{};
+    first.sa_handler = note;
+    first.sa_flags = SA_RESETHAND;
+    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
+      struct sigaction now{};
+      if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+        ::sigaction(signal, &first, nullptr);
+    }
+  }
+  // In the child, before it becomes the program.
   void restore() const {
     ::sigaction(SIGINT, &interrupt_, nullptr);
     ::sigaction(SIGQUIT, &quit_, nullptr);
