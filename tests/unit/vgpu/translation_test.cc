@@ -146,7 +146,7 @@ TEST(Translation, is_of_live_memory_to_the_byte) {
 // Who was told that memory was freed gets no entry of it, whatever others free meanwhile.
 TEST(Translation, is_not_of_memory_that_another_thread_has_freed) {
   GlobalMemory memory;
-  constexpr int kThreads = 3, kTurns = 1000;
+  constexpr int kThreads = 3, kTurns = 300;
   std::atomic<uint64_t> shared{0}; // an address to use
   std::atomic<uint64_t> gone{0};   // the last that was freed
   std::atomic<bool> ends{false};
