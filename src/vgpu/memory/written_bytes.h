@@ -72,7 +72,7 @@ private:
   const uint64_t bytes_, pages_;
   // By page: words that are full, beside those of the last page that it has not. kPageWords: it is whole.
   std::unique_ptr<std::atomic<uint8_t>[]> full_words_;
-  // By page: null, none is written; kAllWritten, all are; else words of its own.
+  // By page: null, no byte is written; words that all such pages share, every byte is; else words of its own.
   std::unique_ptr<std::atomic<Word*>[]> words_;
 };
 
