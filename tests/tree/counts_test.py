@@ -12,6 +12,7 @@ has risen fails, and so does one that has fallen until its line there says so, s
                          GPU's headers
     dot-tile-fields      data members of numeric::DotTile, inherited ones too
     thread-locals        in src/numeric
+    asks-who-watches     places of the virtual GPU that ask whether somebody watches, instead of telling (engine/watch.h)
     upward-includes      of a folder that stands below in docs/architecture.md's table
     undeclared-includes  of a folder that the own one's CMakeLists.txt does not name, behind DEPS or SEES of lemma_library
     inner-includes       what folders that the table puts over include/lemma include of src
@@ -274,6 +275,13 @@ def thread_locals(sources):
                 yield path, match.end()
 
 
+def asks_who_watches(sources):
+    for path, code in sources.code.items():
+        if path.startswith("src/vgpu/"):
+            for match in re.finditer(r"\b(?:if|while) \(!?(?:\w+(?:\.|->))*observer_?\b|\bwatch\w*(?:\(\))?(?:\.|->)is_on\(\)", code):
+                yield path, match.start()
+
+
 def layers(table):
     """Folders in the order of docs/architecture.md, and those that it puts over include/lemma alone."""
     order, outer = [], set()
@@ -329,6 +337,7 @@ COUNTS = {
     "inst-pointers": inst_pointers,
     "dot-tile-fields": dot_tile_fields,
     "thread-locals": thread_locals,
+    "asks-who-watches": asks_who_watches,
     "upward-includes": upward_includes,
     "undeclared-includes": undeclared_includes,
     "inner-includes": inner_includes,
@@ -429,6 +438,10 @@ MUTANTS = [
     ("thread-locals", "src/numeric/dot.cc", "static thread_local int a;", 1),
     ("thread-locals", "src/numeric/dot.cc", "static __thread int a;", 1),
     ("thread-locals", "src/numeric/dot.cc", "#define OF_THREAD static thread_local\nOF_THREAD int a;", 1),
+    ("asks-who-watches", "src/vgpu/memory/access.cc", "void f(Exec& x) { if (x.watch.is_on()) g(); }", 1),
+    ("asks-who-watches", "src/vgpu/memory/access.cc", "void f(Cluster& c) { return c.async.watch().is_on(); }", 1),
+    ("asks-who-watches", "src/vgpu/memory/access.cc", "void f(Exec& x) { if (x.observer) g(); }", 1),
+    ("asks-who-watches", "src/vgpu/memory/access.cc", "void f(Exec& x) { x.watch.tell(&Observer::has_read, x); }", 0),
     ("upward-includes", "src/isa/form.cc", '#include "vgpu/engine/exec.h"', 1),
     ("upward-includes", "src/isa/form.cc", '#  include "check/checker.h"', 1),
     ("upward-includes", "src/isa/form.cc", '#include "lemma/report.h"', 0),

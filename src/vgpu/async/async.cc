@@ -17,8 +17,8 @@ MemoryShare AsyncQueue::take(uint64_t bytes) const {
   return share;
 }
 
-void AsyncQueue::reset(AsyncMode mode, uint64_t seed, MemoryBudget* budget, Observer* observer) {
-  observer_ = observer;
+void AsyncQueue::reset(AsyncMode mode, uint64_t seed, MemoryBudget* budget, Watch watch) {
+  watch_ = watch;
   budget_ = budget;
   mode_ = mode;
   seed_ = seed;
@@ -165,8 +165,7 @@ void AsyncQueue::read(AsyncOperation& operation) {
     return;
   read_source(operation);
   operation.state = AsyncState::source_read;
-  if (observer_)
-    observer_->reads_source(operation);
+  watch_.tell(&Observer::reads_source, operation);
 }
 
 void AsyncQueue::finish(AsyncOperation& operation) {
@@ -176,8 +175,7 @@ void AsyncQueue::finish(AsyncOperation& operation) {
   lemma::vgpu::complete(operation);
   operation.state = AsyncState::done;
   ++completed_;
-  if (observer_)
-    observer_->completes(operation);
+  watch_.tell(&Observer::completes, operation);
 }
 
 void AsyncQueue::run_read(Group& group) {

@@ -25,6 +25,7 @@
 #include "lemma/launch.h"
 #include "support/memory_budget.h"
 #include "vgpu/async/async_operation.h"
+#include "vgpu/engine/watch.h"
 
 #include <cstdint>
 #include <deque>
@@ -34,8 +35,6 @@
 #include <vector>
 
 namespace lemma::vgpu {
-
-class Observer;
 
 // A thread of a cluster.
 struct ThreadId {
@@ -50,9 +49,9 @@ class AsyncQueue {
 public:
   // `budget`: what operations in flight draw on; it outlives them. Null: they are not counted. `observer`: is
   // told what happens to operations; null: nobody.
-  void reset(AsyncMode mode, uint64_t seed, MemoryBudget* budget = nullptr, Observer* observer = nullptr);
+  void reset(AsyncMode mode, uint64_t seed, MemoryBudget* budget = nullptr, Watch watch = {});
 
-  Observer* observer() const { return observer_; }
+  const Watch& watch() const { return watch_; }
   // Numbers the operations of the cluster.
   uint64_t next_number() { return issued_++; }
   void start(const ThreadId& thread, AsyncOperation operation);
@@ -112,7 +111,7 @@ private:
   // AsyncMode::random, in instructions of the cluster:
   uint64_t now_ = 0, next_due_ = kNeverDue;
   uint64_t draws_ = 0;
-  Observer* observer_ = nullptr;
+  Watch watch_;
   std::deque<AsyncOperation> unordered_;
   std::map<std::tuple<AsyncGroup, ThreadId>, ThreadGroups> groups_;
 };

@@ -47,12 +47,11 @@ void change(const AsyncOperation& operation, const SharedPlace& at, const Mbarri
   if (!wrong) {
     const bool parity = read_mbarrier(at).parity;
     const bool completes = change_mbarrier(at, change);
-    if (Observer* observer = issuer.cta->cluster->async.observer())
-      observer->arrives({.at = at,
-                         .change = change,
-                         .parity = parity,
-                         .completes_phase = completes,
-                         .operation = &operation});
+    issuer.cta->cluster->async.watch().tell(&Observer::arrives, {.at = at,
+                                                                 .change = change,
+                                                                 .parity = parity,
+                                                                 .completes_phase = completes,
+                                                                 .operation = &operation});
     return;
   }
   Exec x;

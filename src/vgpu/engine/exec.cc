@@ -61,8 +61,7 @@ Place place_of(const Code& code, InstId id) {
 void Exec::start_async(AsyncOperation operation) {
   effect();
   operation.number = async().next_number();
-  if (observer)
-    observer->issues(*this, operation);
+  watch.tell(&Observer::issues, *this, operation);
   float_atomics |= operation.reduce && adds_floats(operation.reduce);
   const int lane = operation.issuer.lane;
   async().start(thread(lane), std::move(operation));

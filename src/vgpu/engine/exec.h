@@ -8,6 +8,7 @@
 
 #include "numeric/dot_scratch.h"
 #include "vgpu/engine/launch.h"
+#include "vgpu/engine/watch.h"
 #include "vgpu/memory/access.h"
 
 #include <array>
@@ -33,10 +34,10 @@ public:
   Launch* launch = nullptr;
   const Code* code = nullptr;
   Frame* frame = nullptr;
-  size_t split = 0;             // index in Warp::splits; invalid after a call that adds or removes splits
-  WorkerCounts stats;           // of this worker
-  uint32_t worker = 0;          // of the launch's threads
-  Observer* observer = nullptr; // null: nobody watches
+  size_t split = 0;    // index in Warp::splits; invalid after a call that adds or removes splits
+  WorkerCounts stats;  // of this worker
+  uint32_t worker = 0; // of the launch's threads
+  Watch watch;         // of this cluster
 
   // --- operands
   // --------------------------------------------------------------------------------------------------- Index
@@ -116,7 +117,7 @@ public:
   // have a range by span_of().
   Access find(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint64_t bytes,
               AccessKind kind);
-  // What find() has accepted for all active lanes, each `bytes` at its address, to the observer there is.
+  // What find() has accepted for all active lanes, each `bytes` at its address, to who watches.
   void tell(const Access& range, const uint64_t* addresses, uint64_t lowest, uint32_t bytes,
             LanesLie lie = LanesLie::anyhow) const;
   // The same, inlined; in find_access.h.
@@ -185,10 +186,17 @@ public:
   void check_register(const DecodedInst& in, uint32_t reg, LaneMask lanes);
   // Notes that something happened which another warp can see: the warp is not merely polling.
   void effect() { ++warp->effects; }
+  // All 32 lanes execute and nobody watches: what quick paths are for.
+  bool is_quick() const { return (active & quick_) == kAllLanes; }
+  // Whom the turn of a warp is told to from now on.
+  void watch_by(Watch who) {
+    watch = who;
+    quick_ = who.is_on() ? 0 : kAllLanes;
+  }
   // Handlers that do the work of the instructions after theirs too, or find it done. May they be passed over?
   // Not where somebody watches or counts them, or a part of the warp is elsewhere.
   bool may_pass_over() const {
-    return mask == kAllLanes && !observer && !late_wgmma && launch->config.max_instructions == 0;
+    return mask == kAllLanes && !watch.is_on() && !late_wgmma && launch->config.max_instructions == 0;
   }
   // On to what comes `count` instructions after this one; those between count as executed.
   Step pass_over(uint32_t count) {
@@ -220,6 +228,7 @@ private:
   void fault_no_owner(const Wrong& wrong);
   void fault_outside(const Wrong& wrong);
   uint64_t local_limit() const;
+  LaneMask quick_ = kAllLanes; // 0 where somebody watches
   Translations translations_;
   static constexpr size_t kMostLaneBytes = 32;                               // of one access
   std::array<std::array<std::byte, kMostLaneBytes>, kWarpSize> past_shared_; // read_past_shared()

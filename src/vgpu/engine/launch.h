@@ -17,6 +17,7 @@
 #include "vgpu/async/wgmma.h"
 #include "vgpu/code/code.h"
 #include "vgpu/engine/callbacks.h"
+#include "vgpu/engine/watch.h"
 #include "vgpu/memory/access.h"
 #include "vgpu/memory/memory.h"
 #include "vgpu/memory/written_pages.h"
@@ -33,7 +34,6 @@
 
 namespace lemma::vgpu {
 
-class Observer;
 class Program;
 class Schedule;
 struct LaunchSurroundings;
@@ -303,9 +303,9 @@ struct Launch {
   const LaunchSurroundings* surroundings = nullptr; // see scheduler.h
   std::atomic<uint64_t> ctas_that_launched_dependents{0};
   Schedule* schedule = nullptr; // see schedule.h
-  Observer* observer = nullptr; // see observer.h; null: nobody watches
+  Watch watch;                  // see observer.h
   // The same for clusters that LaunchConfig::check_ctas leaves out.
-  Observer* observer_of_others = nullptr;
+  Watch watch_of_others;
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> clock{0}; // the latest that any cluster's clock has been
   std::mutex report_mutex;        // guards `report` and what follows

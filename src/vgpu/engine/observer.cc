@@ -37,23 +37,25 @@ void PieceAccesses::tell_all() const {
     const uint64_t piece_bytes = std::exchange(lowest.bytes, end - lowest.offset);
     if (!by_lane_)
       lowest.lanes = x_.active;
-    x_.observer->accesses(x_, {.access = lowest,
-                               .pieces = indices,
-                               .piece_bytes = static_cast<uint32_t>(piece_bytes),
-                               .addresses = offsets,
-                               .lowest = lowest.offset,
-                               .by_lane = by_lane_});
+    x_.watch.tell(&Observer::accesses, x_,
+                  {.access = lowest,
+                   .pieces = indices,
+                   .piece_bytes = static_cast<uint32_t>(piece_bytes),
+                   .addresses = offsets,
+                   .lowest = lowest.offset,
+                   .by_lane = by_lane_});
   }
 }
 
 void Exec::tell(const Access& range, const uint64_t* addresses, uint64_t lowest, uint32_t bytes,
                 LanesLie lie) const {
-  observer->accesses(*this, {.access = range,
-                             .pieces = range.lanes,
-                             .piece_bytes = bytes,
-                             .addresses = addresses,
-                             .lowest = lowest,
-                             .lie = lie});
+  watch.tell(&Observer::accesses, *this,
+             {.access = range,
+              .pieces = range.lanes,
+              .piece_bytes = bytes,
+              .addresses = addresses,
+              .lowest = lowest,
+              .lie = lie});
 }
 
 AccessCounter::Count& AccessCounter::Count::operator+=(const Count& other) {

@@ -217,7 +217,7 @@ class PieceAccesses {
 public:
   explicit PieceAccesses(const Exec& x, bool by_lane = true) : x_(x), by_lane_(by_lane) {}
   void add(int piece, const Access& access) {
-    if (x_.observer) [[unlikely]]
+    if (x_.watch.is_on()) [[unlikely]]
       keep(piece, access);
   }
   // Once a piece has been added for all.

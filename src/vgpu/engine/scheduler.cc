@@ -109,8 +109,7 @@ public:
       if (cluster_.is_finished()) {
         read_before_it_goes();
         cluster_.async.drain();
-        if (Observer* observer = cluster_.async.observer())
-          observer->cluster_ends(cluster_);
+        cluster_.async.watch().tell(&Observer::cluster_ends, cluster_);
         return Turn::finished;
       }
       if (!in_pass && !find_more()) {
@@ -312,15 +311,14 @@ public:
       report_stop();
     tell(&Observer::launch_ends);
     // Views of the asynchronous modes and what observers have attached are not worth keeping.
-    if (finished_ == cluster_count_ && launch_.config.async == AsyncMode::eager && !launch_.observer)
+    if (finished_ == cluster_count_ && launch_.config.async == AsyncMode::eager && !launch_.watch.is_on())
       launch_.memory->spare_clusters().keep(use_, std::move(spare_));
   }
 
 private:
   void tell(void (Observer::*event)(const Launch&)) {
     try {
-      if (launch_.observer)
-        (launch_.observer->*event)(launch_);
+      launch_.watch.tell(event, launch_);
     } catch (const std::exception& problem) {
       fail(problem);
     }
@@ -414,7 +412,7 @@ private:
   // Makes a cluster that has ended the next one to start. False: somebody is to be asked first, or none is
   // left.
   bool begin_in_place(Cluster& cluster) {
-    if (launch_.workers == 1 || launch_.observer || launch_.observer_of_others ||
+    if (launch_.workers == 1 || launch_.watch.is_on() || launch_.watch_of_others.is_on() ||
         somebody_waits_.load(std::memory_order_relaxed) || launch_.stop.load(std::memory_order_relaxed))
       return false;
     const uint64_t nth = next_.fetch_add(1, std::memory_order_relaxed);
@@ -614,8 +612,7 @@ private:
     ++resident_;
     cluster->clock = clock;
     cluster->place = take_place();
-    if (Observer* observer = cluster->async.observer())
-      observer->cluster_begins(*cluster);
+    cluster->async.watch().tell(&Observer::cluster_begins, *cluster);
     return cluster;
   }
 
@@ -663,8 +660,8 @@ private:
   }
   void begin(Cluster& cluster, uint64_t id) {
     cluster.async.reset(launch_.config.async, schedule_->async_seed(id), &launch_.memory->budget(),
-                        is_watched(id, launch_.config, cluster_count_) ? launch_.observer
-                                                                       : launch_.observer_of_others);
+                        is_watched(id, launch_.config, cluster_count_) ? launch_.watch
+                                                                       : launch_.watch_of_others);
     start_cluster(launch_, cluster, id);
   }
 
@@ -710,8 +707,7 @@ private:
   void report() {
     Fault& fault = report_deadlock(launch_, idle_);
     for (const auto& cluster : idle_)
-      if (Observer* observer = cluster->async.observer())
-        observer->is_stuck(*cluster, fault);
+      cluster->async.watch().tell(&Observer::is_stuck, *cluster, fault);
     const uint64_t size = product(launch_.config.cluster);
     if (started_ + canceled_ < cluster_count_)
       fault.notes.push_back(fmt::format(
@@ -830,8 +826,8 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
     observers_of_all.push_back(&counter.emplace());
   observers.insert(observers.end(), observers_of_all.begin(), observers_of_all.end());
   std::optional<Observers> all, others;
-  launch.observer = as_one(observers, all);
-  launch.observer_of_others = as_one(observers_of_all, others);
+  launch.watch = as_one(observers, all);
+  launch.watch_of_others = as_one(observers_of_all, others);
   launch.cta_count = product(config.grid);
   launch.shared_bytes = static_cast<uint32_t>(shared_bytes_of(program, entry, config)); // check_launch()
   launch.static_shared_bytes = entry.shared_bytes - kSharedReservedBytes;

@@ -472,7 +472,7 @@ template <WarpRunner::Tells tells>
       if constexpr (tells == Tells::values) {
         follows = x.warp->follows_values;
         if (follows && (step == Step::next || step == Step::jumped || step == Step::waits)) [[unlikely]]
-          x.observer->ends(x, *in);
+          x.watch.tell(&Observer::ends, x, *in);
       }
       if (step != Step::next) [[unlikely]]
         return step;
@@ -491,30 +491,30 @@ Step WarpRunner::execute_with_care(const DecodedInst& in, bool runs) {
   Exec& x = exec_;
   if constexpr (tells == Tells::instructions)
     if (in.source != ptx::kNone)
-      x.observer->executes(x, in);
+      x.watch.tell(&Observer::executes, x, in);
   if (in.checks_init)
     check_written(in);
   constexpr bool watched = tells == Tells::values || tells == Tells::instructions;
   if (!runs) {
     if constexpr (watched)
       if (x.warp->follows_values) {
-        x.observer->begins(x);
-        x.observer->ends(x, in);
+        x.watch.tell(&Observer::begins, x);
+        x.watch.tell(&Observer::ends, x, in);
       }
     return Step::next;
   }
   if constexpr (watched) {
     if (in.touches_wgmma && x.active)
-      x.observer->touches_wgmma_registers(x);
+      x.watch.tell(&Observer::touches_wgmma_registers, x);
     if (x.warp->follows_values)
-      x.observer->begins(x);
+      x.watch.tell(&Observer::begins, x);
   }
   if (tells != Tells::nothing && x.late_wgmma && in.touches_wgmma && x.active && !wait_for_registers(x, in))
     return Step::stopped;
   const Step step = in.handler(x, in);
   if constexpr (watched)
     if (x.warp->follows_values && (step == Step::next || step == Step::jumped || step == Step::waits))
-      x.observer->ends(x, in);
+      x.watch.tell(&Observer::ends, x, in);
   if (in.marks_written && (step == Step::next || step == Step::waits))
     mark_written(in);
   return step;
@@ -649,10 +649,11 @@ void WarpRunner::execute(uint64_t budget) {
 }
 
 void WarpRunner::begin_turn(const Cluster& cluster) {
-  exec_.observer = cluster.async.observer();
-  tells_ = !exec_.observer                          ? exec_.late_wgmma ? Tells::registers : Tells::nothing
-           : exec_.observer->watches_instructions() ? Tells::instructions
-                                                    : Tells::values;
+  exec_.watch_by(cluster.async.watch());
+  tells_ = exec_.late_wgmma ? Tells::registers : Tells::nothing;
+  exec_.watch.tell([&](const Observer& observer) {
+    tells_ = observer.watches_instructions() ? Tells::instructions : Tells::values;
+  });
   exec_.bases[1] = launch_.program->constants();
 }
 

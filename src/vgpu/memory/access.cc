@@ -159,8 +159,7 @@ std::string relation(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t 
 } // namespace
 
 void Exec::uninitialized(const DecodedInst& in, int lane, std::string what) {
-  if (observer)
-    observer->finds_undefined(*this, in, lane, what);
+  watch.tell(&Observer::finds_undefined, *this, in, lane, what);
   const std::lock_guard lock(launch->report_mutex);
   std::vector<UninitializedRead>& reads = launch->report.uninitialized;
   ++launch->report.uninitialized_reads;
@@ -336,15 +335,14 @@ Access Exec::read_past_shared(const DecodedInst& in, const Resolved& place, uint
   a.kind = kind;
   a.order = in.order;
   a.lanes = LaneMask{1} << lane;
-  a.bytes = inside; // what an observer is to know of
+  a.bytes = inside; // what who watches is to know of
   a.space = StateSpace::shared;
   a.cta = owner;
   a.offset = offset;
   a.host = copy;
   if (inside != 0)
     a.written = owner->shared_written.data() + offset;
-  if (observer)
-    observer->reads_past_shared(*this, a, lane, bytes - inside);
+  watch.tell(&Observer::reads_past_shared, *this, a, lane, bytes - inside);
   return a;
 }
 
@@ -352,9 +350,9 @@ Access Exec::access_past_end(const DecodedInst& in, StateSpace space, uint64_t a
                              AccessKind kind, int lane) {
   const Resolved place = resolve(space, address);
   const bool is_shared = place.space == StateSpace::shared || place.space == StateSpace::shared_cluster;
-  const bool may_go_on =
-      is_shared ? !writes(kind)
-                : place.space == StateSpace::global && launch->config.on_fault == OnFault::warn && !observer;
+  const bool may_go_on = is_shared ? !writes(kind)
+                                   : place.space == StateSpace::global &&
+                                         launch->config.on_fault == OnFault::warn && !watch.is_on();
   if (!may_go_on || (address & (bytes - 1)) != 0 || find(in, space, address, bytes, kind))
     return {};
   if (is_shared)

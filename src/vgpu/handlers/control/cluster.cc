@@ -76,8 +76,7 @@ void complete_if_all_arrived(Cluster& cluster) {
   if (!barrier.arrived || barrier.arrived < barrier.expected)
     return;
   barrier.arrived = 0;
-  if (Observer* observer = cluster.async.observer())
-    observer->cluster_barrier_completes(cluster);
+  cluster.async.watch().tell(&Observer::cluster_barrier_completes, cluster);
   for (const auto& cta : cluster.ctas)
     for (Warp& warp : cta->warps) {
       warp.cluster_passed |= std::exchange(warp.cluster_arrived, 0);
@@ -98,8 +97,8 @@ Step run_cluster_arrive(Exec& x, const DecodedInst& in) {
         "(undefined behaviour)",
         std::countr_zero(again), {"fix: a barrier.cluster.wait belongs to every barrier.cluster.arrive"});
   x.effect();
-  if (x.observer)
-    x.observer->synchronizes(x, {.kind = SyncKind::cluster_arrive, .lanes = x.active, .order = in.order});
+  x.watch.tell(&Observer::synchronizes, x,
+               {.kind = SyncKind::cluster_arrive, .lanes = x.active, .order = in.order});
   warp.cluster_arrived |= x.active;
   x.cta->cluster->barrier.arrived += static_cast<uint32_t>(std::popcount(x.active));
   complete_if_all_arrived(*x.cta->cluster);
@@ -114,8 +113,8 @@ Step run_cluster_wait(Exec& x, const DecodedInst& in) {
         "a thread waits at the cluster's barrier and has not arrived there: it would wait for itself",
         std::countr_zero(never),
         {"fix: every thread executes barrier.cluster.arrive before barrier.cluster.wait"});
-  if (x.observer)
-    x.observer->synchronizes(x, {.kind = SyncKind::cluster_wait, .lanes = x.active, .order = in.order});
+  x.watch.tell(&Observer::synchronizes, x,
+               {.kind = SyncKind::cluster_wait, .lanes = x.active, .order = in.order});
   const LaneMask waiting = x.active & warp.cluster_arrived;
   warp.cluster_passed &= ~x.active;
   if (!waiting)
@@ -171,8 +170,7 @@ Step run_grid_wait(Exec& x, const DecodedInst&) {
     split.state = SplitState::at_grid_wait;
     return Step::reschedule;
   }
-  if (x.observer)
-    x.observer->synchronizes(x, {.kind = SyncKind::grid_wait, .lanes = x.active});
+  x.watch.tell(&Observer::synchronizes, x, {.kind = SyncKind::grid_wait, .lanes = x.active});
   return Step::next;
 }
 

@@ -449,8 +449,7 @@ bool is_complete(const Cta& cta, const Barrier& barrier) {
 
 void release(Cta& cta, int id) {
   Barrier& barrier = cta.barriers[id];
-  if (Observer* observer = cta.cluster->async.observer())
-    observer->barrier_completes(cta, static_cast<uint32_t>(id));
+  cta.cluster->async.watch().tell(&Observer::barrier_completes, cta, static_cast<uint32_t>(id));
   for (Warp& warp : cta.warps)
     for (Split& split : warp.splits)
       if (split.state == SplitState::at_barrier && split.barrier == id) {
@@ -517,13 +516,13 @@ Step run_barrier(Exec& x, const DecodedInst& in) {
                     lane);
   leave_inactive_behind(x);
   x.effect();
-  if (x.observer)
-    x.observer->synchronizes(x, {.kind = SyncKind::barrier_arrive,
-                                 .lanes = x.active,
-                                 .order = in.order,
-                                 .id = id,
-                                 .waits = in.flags != kArrive,
-                                 .expected = expected});
+  x.watch.tell(&Observer::synchronizes, x,
+               {.kind = SyncKind::barrier_arrive,
+                .lanes = x.active,
+                .order = in.order,
+                .id = id,
+                .waits = in.flags != kArrive,
+                .expected = expected});
   x.cta->used_barriers |= 1u << id;
   barrier.expected = expected;
   barrier.arrived += lanes_of(x.active);
@@ -551,7 +550,7 @@ Step run_sync_of_all(Exec& x, const DecodedInst& in) {
   Cta& cta = *x.cta;
   const auto id = static_cast<uint32_t>(in.imm);
   Barrier& barrier = cta.barriers[id];
-  if (x.active != x.warp->live || barrier.expected != 0 || x.observer) [[unlikely]]
+  if (x.active != x.warp->live || barrier.expected != 0 || x.watch.is_on()) [[unlikely]]
     return run_barrier(x, in);
   x.effect();
   cta.used_barriers |= 1u << id;
@@ -597,15 +596,14 @@ bool select_barrier(Decoder& d, const ptx::Instruction& instruction, DecodedInst
 
 // The active lanes, which are all of their split, are no more.
 void exit_lanes(Exec& x) {
-  if (x.observer)
-    x.observer->exits(x, x.active);
+  x.watch.tell(&Observer::exits, x, x.active);
   x.warp->live &= ~x.active;
   x.warp->exited |= x.active;
   x.effect();
   if (x.warp->live == 0) {
     --x.cta->live_warps;
-    // A wgmma may yet write to its registers, and observers may know them.
-    if (!x.observer && !x.launch->entry->has_wgmma)
+    // A wgmma may yet write to its registers, and who watches may know them.
+    if (!x.watch.is_on() && !x.launch->entry->has_wgmma)
       x.cta->free_frames.push_back(x.warp->splits[x.split].stack.front().frame);
   }
   x.warp->spare_stack = std::move(x.warp->splits[x.split].stack);

@@ -176,8 +176,8 @@ Step run_first_ctaid(Exec& x, const DecodedInst& in) {
       x.dst<uint32_t>(in, i)[lane] = response.first_cta[static_cast<size_t>(i)];
     x.dst<uint32_t>(in, 3)[lane] = LaunchResponse::kUnspecified;
   }
-  if (failed != 0 && x.observer)
-    x.observer->asks_for_no_cluster(x, failed);
+  if (failed != 0)
+    x.watch.tell(&Observer::asks_for_no_cluster, x, failed);
   return Step::next;
 }
 

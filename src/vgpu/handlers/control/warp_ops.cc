@@ -56,13 +56,14 @@ bool whole_warp_is_here(const Exec& x, const uint32_t* members) {
   return named == kAllLanes;
 }
 
-[[gnu::noinline, gnu::cold]] void tell_convergence(const Exec& x, const DecodedInst& in, LaneMask lanes,
-                                                   LaneMask members) {
-  const bool barrier = x.ptx_instruction(in).opcode == Opcode::bar_warp_sync;
-  x.observer->synchronizes(x, {.kind = barrier ? SyncKind::warp_barrier : SyncKind::convergence,
-                               .lanes = lanes,
-                               .order = in.order,
-                               .members = members});
+void tell_convergence(const Exec& x, const DecodedInst& in, LaneMask lanes, LaneMask members) {
+  x.watch.tell([&](Observer& observer) {
+    const bool barrier = x.ptx_instruction(in).opcode == Opcode::bar_warp_sync;
+    observer.synchronizes(x, {.kind = barrier ? SyncKind::warp_barrier : SyncKind::convergence,
+                              .lanes = lanes,
+                              .order = in.order,
+                              .members = members});
+  });
 }
 
 // Waits for the lanes that the membermasks - source `index`; negative: an instruction without one - name,
@@ -70,7 +71,7 @@ bool whole_warp_is_here(const Exec& x, const uint32_t* members) {
 template <class F>
 Step for_converged_groups(Exec& x, const DecodedInst& in, int index, F&& f) {
   if (index < 0 || whole_warp_is_here(x, x.src<uint32_t>(in, index))) {
-    if (x.observer && index >= 0) [[unlikely]]
+    if (index >= 0)
       tell_convergence(x, in, x.active, kAllLanes);
     f(x.active);
     return Step::next;
@@ -80,8 +81,7 @@ Step for_converged_groups(Exec& x, const DecodedInst& in, int index, F&& f) {
   uint32_t members[kWarpSize];
   std::copy_n(x.src<uint32_t>(in, index), kWarpSize, members);
   for_groups(x.active, members, [&](LaneMask group) {
-    if (x.observer) [[unlikely]]
-      tell_convergence(x, in, group, members[std::countr_zero(group)]);
+    tell_convergence(x, in, group, members[std::countr_zero(group)]);
     f(group);
   });
   return Step::next;
@@ -152,8 +152,8 @@ Step shuffle(Exec& x, const DecodedInst& in) {
       sources[lane] = read.source;
     }
     const auto tell = [&] {
-      if (x.observer && x.warp->follows_values) [[unlikely]]
-        x.observer->shuffles(x, sources);
+      if (x.warp->follows_values)
+        x.watch.tell(&Observer::shuffles, x, sources);
     };
     LaneMask reached = 0;
     for (int lane = 0; lane < kWarpSize; ++lane)
@@ -181,8 +181,7 @@ Step shuffle(Exec& x, const DecodedInst& in) {
         readers |= LaneMask{1} << lane;
         x.uninitialized(in, lane, fmt::format("lane {} (which takes no part)", sources[lane]));
       });
-      if (x.observer)
-        x.observer->reads_absent(x, readers, asked & ~group);
+      x.watch.tell(&Observer::reads_absent, x, readers, asked & ~group);
     }
   });
   if (step != Step::next)

@@ -115,7 +115,7 @@ bool find_lines(Exec& x, const DecodedInst& in, const WmmaMovePlan& plan, Lines&
 // One check for all lines: where the first lies. None where each line needs one of its own.
 [[gnu::always_inline]] inline Access lines_at_once(Exec& x, const DecodedInst& in, const WmmaMovePlan& plan,
                                                    const Lines& lines, AccessKind kind) {
-  if (x.observer || ((lines.address | lines.pitch) & (plan.align - 1)) != 0)
+  if (!x.is_quick() || ((lines.address | lines.pitch) & (plan.align - 1)) != 0)
     return {};
   const Access range =
       x.find_access(in, plan.space, lines.address, (plan.lines - 1) * lines.pitch + plan.line_bytes, kind);
@@ -332,15 +332,15 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, AccessKind k
     all = range_of(at, plan.rows);
   const uint64_t lowest = all.lowest;
   if (const Access range = rows_at_once(x, in, plan, at, all, kind)) {
-    if (x.observer) [[unlikely]] { // looked up again: so the range above stays in registers
-      x.observer->accesses(
+    x.watch.tell([&](Observer& observer) { // looked up again: so the range above stays in registers
+      observer.accesses(
           x, {.access = x.find(in, plan.space, lowest, span_of(lowest, all.highest, kRowBytes), kind),
               .pieces = static_cast<LaneMask>((uint64_t{1} << plan.rows) - 1),
               .piece_bytes = kRowBytes,
               .addresses = at,
               .lowest = lowest,
               .by_lane = false});
-    }
+    });
     for (int place = 0; place < plan.rows; ++place) {
       const int row = row_of(place, kind);
       if (kind == AccessKind::write)

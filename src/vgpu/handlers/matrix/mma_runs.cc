@@ -94,7 +94,7 @@ Step multiply_one(Exec& x, const DecodedInst& in, const MmaRun& run) {
 
 Step run_alone(Exec& x, const DecodedInst& in) {
   const auto& run = x.plan<MmaRun>(in);
-  if (x.observer || x.active != kAllLanes) [[unlikely]]
+  if (!x.is_quick()) [[unlikely]]
     return multiply_one(x, in, run);
   return multiply(x, run);
 }
@@ -109,8 +109,8 @@ Step run_first(Exec& x, const DecodedInst& in) {
   Step step = Step::next;
   if (x.active != kAllLanes && !whole_warp(x, in, step)) [[unlikely]]
     return step;
-  x.warp->mma_run_end = x.observer ? 0 : run.end;
-  return x.observer ? multiply_one(x, in, run) : pass_over(x, in);
+  x.warp->mma_run_end = x.is_quick() ? run.end : 0;
+  return x.is_quick() ? pass_over(x, in) : multiply_one(x, in, run);
 }
 
 // Others than the first. True: the run is multiplied together, and the warp whole.

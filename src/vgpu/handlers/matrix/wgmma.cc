@@ -303,7 +303,7 @@ SharedMatrix watched_matrix(const WgmmaMatrix& matrix, uint64_t descriptor, int 
 
 // The warp's part of the operation, to the observer there is: which of the CTA's shared memory will be read,
 // in the async proxy.
-void tell_issue(Exec& x, const DecodedInst& in, WgmmaOperation& operation) {
+void tell_issue(Observer& observer, Exec& x, const DecodedInst& in, WgmmaOperation& operation) {
   if (!operation.watched) {
     const auto& plan = x.plan<WgmmaPlan>(in);
     operation.watched = std::make_shared<AsyncOperation>();
@@ -317,7 +317,7 @@ void tell_issue(Exec& x, const DecodedInst& in, WgmmaOperation& operation) {
     watched.matrices[1] = watched_matrix(plan.b, operation.b_descriptor, plan.n);
   }
   operation.watched->parts = operation.issued;
-  x.observer->issues(x, *operation.watched);
+  observer.issues(x, *operation.watched);
 }
 
 Step run_mma(Exec& x, const DecodedInst& in) {
@@ -334,8 +334,7 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   if (!operation)
     return Step::stopped;
   ++x.warp->wgmma.issued;
-  if (x.observer) [[unlikely]]
-    tell_issue(x, in, *operation);
+  x.watch.tell([&](Observer& observer) { tell_issue(observer, x, in, *operation); });
   const bool is_late = x.launch->config.async != AsyncMode::eager;
   if (operation->issued == kWarpsInGroup) {
     const auto& plan = x.plan<WgmmaPlan>(in);
@@ -343,7 +342,7 @@ Step run_mma(Exec& x, const DecodedInst& in) {
       return Step::stopped;
     if (!check_matrix(x, in, plan.b.at(request.b_descriptor), plan.n, "B"))
       return Step::stopped;
-    if (x.observer && !is_late) // is told of each by itself
+    if (operation->watched && !is_late) // who watches is told of each by itself
       execute_operations(x, number + 1);
     else if (x.launch->config.async == AsyncMode::random && runs_early(x, number))
       execute_operations(x, number + 1);
@@ -547,9 +546,9 @@ void execute_chain(Exec& x, Warpgroup& group, uint64_t first, uint64_t length) {
   x.stats.matrix_flops += length * plan.flops;
   if (operation.watched) [[unlikely]] {
     operation.watched->state = AsyncState::source_read;
-    x.observer->reads_source(*operation.watched);
+    x.watch.tell(&Observer::reads_source, *operation.watched);
     operation.watched->state = AsyncState::done;
-    x.observer->completes(*operation.watched);
+    x.watch.tell(&Observer::completes, *operation.watched);
   }
 }
 

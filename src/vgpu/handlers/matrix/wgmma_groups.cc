@@ -319,8 +319,8 @@ Step run_wgmma_fence(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warpgroup(x, in, step))
     return step;
-  if (x.observer)
-    x.observer->synchronizes(x, {.kind = SyncKind::wgmma_fence, .lanes = x.active, .order = in.order});
+  x.watch.tell(&Observer::synchronizes, x,
+               {.kind = SyncKind::wgmma_fence, .lanes = x.active, .order = in.order});
   if (!is_late(x))
     return Step::next;
   WgmmaState& state = x.warp->wgmma;
@@ -353,8 +353,7 @@ Step run_wgmma_commit(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warpgroup(x, in, step))
     return step;
-  if (x.observer)
-    x.observer->commits(x, AsyncGroup::wgmma, x.active);
+  x.watch.tell(&Observer::commits, x, AsyncGroup::wgmma, x.active);
   WgmmaState& state = x.warp->wgmma;
   if (is_late(x)) {
     state.groups.push_back(state.issued);
@@ -377,9 +376,8 @@ Step run_wgmma_wait(Exec& x, const DecodedInst& in) {
       return Step::stopped;
     groups.erase(groups.begin());
   }
-  if (x.observer)
-    x.observer->waits(
-        x, {.group = AsyncGroup::wgmma, .pending = static_cast<uint64_t>(in.imm), .lanes = x.active});
+  x.watch.tell(&Observer::waits, x,
+               {.group = AsyncGroup::wgmma, .pending = static_cast<uint64_t>(in.imm), .lanes = x.active});
   return Step::next;
 }
 

@@ -86,7 +86,7 @@ Step atomic_operations::atomic(Exec& x, const DecodedInst& in) {
   uint64_t at[kWarpSize];
   lane_addresses(x, in, at);
   const LanesAtOnce all = find_lanes(x, in, space, at);
-  if (all.range && x.observer) [[unlikely]]
+  if (all.range)
     x.tell(all.range, at, all.lowest, in.width);
   PieceAccesses accesses(x);
   bool changed = false;
@@ -119,8 +119,7 @@ Step atomic_operations::atomic(Exec& x, const DecodedInst& in) {
     }
   }
   accesses.tell();
-  if (x.observer) [[unlikely]]
-    x.observer->has_read(x);
+  x.watch.tell(&Observer::has_read, x);
   if (changed)
     x.effect();
   return Step::next;
@@ -292,8 +291,7 @@ namespace {
 bool select_fence(Decoder& decoder, const ptx::Instruction&, DecodedInst& in) {
   in.handler = [](Exec& x, const DecodedInst& in) {
     fence(std::memory_order_seq_cst);
-    if (x.observer)
-      x.observer->synchronizes(x, {.kind = SyncKind::fence, .lanes = x.active, .order = in.order});
+    x.watch.tell(&Observer::synchronizes, x, {.kind = SyncKind::fence, .lanes = x.active, .order = in.order});
     return Step::next;
   };
   decoder.set_operands(in, {}, {});
@@ -306,14 +304,16 @@ bool select_fence(Decoder& decoder, const ptx::Instruction&, DecodedInst& in) {
 enum PublishedMemory : uint8_t { kNone, kOwn, kCluster };
 
 void tell_proxy_fence(const Exec& x, const DecodedInst& in) {
-  uint64_t at[kWarpSize];
-  const bool names_map = in.op_count != 0;
-  if (names_map)
-    lane_addresses(x, in, at);
-  x.observer->synchronizes(x, {.kind = SyncKind::proxy_fence,
-                               .lanes = x.active,
-                               .order = in.order,
-                               .addresses = names_map ? at : nullptr});
+  x.watch.tell([&](Observer& observer) {
+    uint64_t at[kWarpSize];
+    const bool names_map = in.op_count != 0;
+    if (names_map)
+      lane_addresses(x, in, at);
+    observer.synchronizes(x, {.kind = SyncKind::proxy_fence,
+                              .lanes = x.active,
+                              .order = in.order,
+                              .addresses = names_map ? at : nullptr});
+  });
 }
 
 bool select_proxy_fence(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
@@ -325,8 +325,7 @@ bool select_proxy_fence(Decoder& decoder, const ptx::Instruction& instruction, D
     in.flags = kNone; // alias, tensormap
   in.handler = [](Exec& x, const DecodedInst& in) {
     fence(std::memory_order_seq_cst);
-    if (x.observer)
-      tell_proxy_fence(x, in);
+    tell_proxy_fence(x, in);
     if (in.flags == kNone || x.cta->async_view.empty())
       return Step::next;
     x.cta->publish_to_async_proxy();

@@ -170,7 +170,7 @@ bool are_done(const Exec& x) {
 
 // Do the warp's own records have its copies, and not the cluster's queue (late_copies.h)?
 bool are_late(const Exec& x) {
-  return x.launch->config.async == AsyncMode::late && !x.observer;
+  return x.launch->config.async == AsyncMode::late && !x.watch.is_on();
 }
 
 Step run_late_copy(Exec& x, const DecodedInst& in) {
@@ -200,7 +200,7 @@ Step run_late_copy(Exec& x, const DecodedInst& in) {
 Step run_copy(Exec& x, const DecodedInst& in) {
   if (are_late(x))
     return run_late_copy(x, in);
-  const bool at_once = are_done(x) && !x.observer;
+  const bool at_once = are_done(x) && !x.watch.is_on();
   if (at_once && copy_together(x, in)) {
     x.effect();
     return Step::next;
@@ -235,8 +235,7 @@ Step run_commit(Exec& x, const DecodedInst&) {
     x.warp->late_copies.commit(x.active);
   else if (!are_done(x))
     for_lanes(x.active, [&](int lane) { x.async().commit(x.thread(lane), AsyncGroup::cp_async); });
-  if (x.observer)
-    x.observer->commits(x, AsyncGroup::cp_async, x.active);
+  x.watch.tell(&Observer::commits, x, AsyncGroup::cp_async, x.active);
   return Step::next;
 }
 
@@ -247,9 +246,8 @@ Step run_wait(Exec& x, const DecodedInst& in) {
     for_lanes(x.active, [&](int lane) {
       x.async().wait(x.thread(lane), AsyncGroup::cp_async, static_cast<uint64_t>(in.imm));
     });
-  if (x.observer)
-    x.observer->waits(
-        x, {.group = AsyncGroup::cp_async, .pending = static_cast<uint64_t>(in.imm), .lanes = x.active});
+  x.watch.tell(&Observer::waits, x,
+               {.group = AsyncGroup::cp_async, .pending = static_cast<uint64_t>(in.imm), .lanes = x.active});
   return Step::next;
 }
 
@@ -259,8 +257,7 @@ Step run_wait_all(Exec& x, const DecodedInst&) {
     x.warp->late_copies.complete(x.active);
   else if (!are_done(x))
     for_lanes(x.active, [&](int lane) { x.async().complete(x.thread(lane), AsyncGroup::cp_async); });
-  if (x.observer)
-    x.observer->waits(x, {.group = AsyncGroup::cp_async, .uncommitted = true, .lanes = x.active});
+  x.watch.tell(&Observer::waits, x, {.group = AsyncGroup::cp_async, .uncommitted = true, .lanes = x.active});
   return Step::next;
 }
 

@@ -92,6 +92,37 @@ inline decltype(auto) with_register_type(int bytes, F&& f) {
   }
 }
 
+// Calls f with a value of the type that elements have in memory, of kSigned a signed one if theirs is and
+// registers may be wider; nullptr for what cannot be in memory.
+template <bool kSigned, class F>
+inline Handler with_element_type(isa::Type type, F&& f) {
+  if constexpr (kSigned)
+    if (isa::is_signed(type))
+      switch (isa::bits_of(type)) {
+      case 8:
+        return f(int8_t{});
+      case 16:
+        return f(int16_t{});
+      case 32:
+        return f(int32_t{});
+      default:;
+      }
+  switch (isa::bits_of(type)) {
+  case 8:
+    return f(uint8_t{});
+  case 16:
+    return f(uint16_t{});
+  case 32:
+    return f(uint32_t{});
+  case 64:
+    return f(uint64_t{});
+  case 128:
+    return f(Bits128{});
+  default:
+    return nullptr;
+  }
+}
+
 // Source `index` plus an offset, an address, of the active lanes; inactive ones get that of the lowest active
 // lane. 32-bit addresses wrap.
 inline void lane_addresses(const Exec& x, const DecodedInst& in, int index, int64_t offset, uint64_t* at) {

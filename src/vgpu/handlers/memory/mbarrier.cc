@@ -50,19 +50,20 @@ class Watched {
 public:
   Watched(const Exec& x, const DecodedInst& in, AccessKind kind)
       : x_(x), in_(in), kind_(kind), accesses_(x) {}
-  ~Watched() noexcept(false) { // an observer may throw
+  ~Watched() noexcept(false) { // who watches may throw
     tell_arrival();
     tell_accesses();
   }
   Watched(const Watched&) = delete;
 
+  bool is_on() const { return x_.watch.is_on(); }
   // Those so far; at the end at the latest.
   void tell_accesses() {
     if (!std::exchange(told_, true))
       accesses_.tell();
   }
   void access(const SharedPlace& at, int lane) {
-    if (!x_.observer)
+    if (!is_on())
       return;
     Access access;
     access.space = StateSpace::shared;
@@ -77,7 +78,7 @@ public:
     accesses_.add(lane, access);
   }
   void arrive(const SharedPlace& at, const MbarrierChange& change, bool parity, bool completes, int lane) {
-    if (!x_.observer)
+    if (!is_on())
       return;
     if (arrival_.lanes && (arrival_.at.cta != at.cta || arrival_.at.offset != at.offset))
       tell_arrival();
@@ -98,7 +99,7 @@ private:
       return;
     arrival_.x = &x_;
     arrival_.order = in_.order;
-    x_.observer->arrives(arrival_);
+    x_.watch.tell(&Observer::arrives, arrival_);
     arrival_ = {};
   }
 
@@ -254,7 +255,7 @@ Step run_wait(Exec& x, const DecodedInst& in) {
   Watched watched(x, in, AccessKind::read);
   const Step step = each_lane(x, [&](int lane) {
     const uint64_t operand = x.src_lane(in, 1, lane);
-    if (first.cta && !x.observer && operand == x.src_lane(in, 1, first_lane) &&
+    if (first.cta && !watched.is_on() && operand == x.src_lane(in, 1, first_lane) &&
         x.src_lane(in, 0, lane) == x.src_lane(in, 0, first_lane)) { // asks what the first one did
       done |= (done >> first_lane & 1) << lane;
       return true;
@@ -271,7 +272,7 @@ Step run_wait(Exec& x, const DecodedInst& in) {
     watched.access(at, lane);
     if (read_mbarrier(at).parity != parity) {
       done |= LaneMask{1} << lane;
-      if (x.observer)
+      if (watched.is_on())
         add_wait(waits_told, at, parity, in.order, lane);
     }
     if (!first.cta) {
@@ -285,7 +286,7 @@ Step run_wait(Exec& x, const DecodedInst& in) {
     return step;
   watched.tell_accesses(); // what they find is known to them afterwards
   for (const MbarrierWait& wait : waits_told)
-    x.observer->finds_complete(x, wait);
+    x.watch.tell(&Observer::finds_complete, x, wait);
   Split& split = x.warp->splits[x.split];
   const bool waits = done == 0 && same && !split.timed_out && (plan.may_park || test_failed_again(x));
   assert(!waits || first.cta); // some lane is active

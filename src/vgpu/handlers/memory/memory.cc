@@ -164,8 +164,8 @@ Step load(Exec& x, const DecodedInst& in) {
     });
   if (in.flags & kOrdered)
     fence(std::memory_order_acquire);
-  if (x.observer && in.order.semantics != Semantics::weak) [[unlikely]]
-    x.observer->has_read(x);
+  if (in.order.semantics != Semantics::weak)
+    x.watch.tell(&Observer::has_read, x);
   return Step::next;
 }
 
@@ -212,42 +212,6 @@ template Step store<Bits128>(Exec&, const DecodedInst&);
 
 namespace {
 
-// The handler for elements of this type; null for what cannot be in memory.
-Handler load_handler(Type type) {
-  const bool is_signed = isa::is_signed(type);
-  switch (isa::bits_of(type)) {
-  case 8:
-    return is_signed ? load<int8_t> : load<uint8_t>;
-  case 16:
-    return is_signed ? load<int16_t> : load<uint16_t>;
-  case 32:
-    return is_signed ? load<int32_t> : load<uint32_t>;
-  case 64:
-    return load<uint64_t>;
-  case 128:
-    return load<Bits128>;
-  default:
-    return nullptr;
-  }
-}
-
-Handler store_handler(Type type) {
-  switch (isa::bits_of(type)) {
-  case 8:
-    return store<uint8_t>;
-  case 16:
-    return store<uint16_t>;
-  case 32:
-    return store<uint32_t>;
-  case 64:
-    return store<uint64_t>;
-  case 128:
-    return store<Bits128>;
-  default:
-    return nullptr;
-  }
-}
-
 // Places the address as source 0 and sets space, offset and width.
 Slot place_address(Decoder& decoder, const ptx::Instruction& instruction, size_t operand, DecodedInst& in) {
   const PlacedAddress address = decoder.address(operand);
@@ -264,7 +228,7 @@ Slot place_address(Decoder& decoder, const ptx::Instruction& instruction, size_t
 
 bool select_load(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
   const Type type = instruction.type();
-  in.handler = load_handler(type);
+  in.handler = with_element_type<true>(type, []<class M>(M) -> Handler { return load<M>; });
   if (!in.handler || instruction.operands.size() < 2)
     return false;
   const Slot address = place_address(decoder, instruction, 1, in);
@@ -283,7 +247,7 @@ bool select_load(Decoder& decoder, const ptx::Instruction& instruction, DecodedI
 
 bool select_store(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
   const Type type = instruction.type();
-  in.handler = store_handler(type);
+  in.handler = with_element_type<false>(type, []<class M>(M) -> Handler { return store<M>; });
   if (!in.handler || instruction.operands.size() < 2)
     return false;
   std::vector<Slot> srcs{place_address(decoder, instruction, 0, in)};

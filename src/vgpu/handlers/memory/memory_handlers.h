@@ -37,6 +37,7 @@ bool select_store(Decoder& decoder, const ptx::Instruction& instruction, Decoded
 
 // For tests: what is decoded from now on has the plain handlers, or those of the host's level again.
 void take_plain_memory_handlers(bool plain);
+bool takes_plain_memory_handlers();
 
 // What the instruction accesses; its operands, flags and width are set. Null: the plain handler it is.
 Handler vector_load(isa::Type type, const Code& code, const DecodedInst& in);

@@ -12,19 +12,11 @@
 #include <immintrin.h>
 
 namespace lemma::vgpu {
-
-// What the first of the two instructions of a copy does by itself.
-struct LoadOfCopy {
-  Handler handler = nullptr;
-};
-
 namespace {
 
 struct VectorHandlers {
   Handler (*load)(isa::Type type, const Code& code, const DecodedInst& in) = nullptr;
   Handler (*store)(isa::Type type, const Code& code, const DecodedInst& in) = nullptr;
-  // Of the first instruction, for both; null: it is none such.
-  Handler (*copy)(const Code& code, const DecodedInst& load, const DecodedInst& store) = nullptr;
 };
 
 } // namespace
@@ -49,6 +41,9 @@ const VectorHandlers& at_level() {
 void take_plain_memory_handlers(bool plain) {
   takes_plain.store(plain);
 }
+bool takes_plain_memory_handlers() {
+  return takes_plain.load();
+}
 
 Handler vector_load(isa::Type type, const Code& code, const DecodedInst& in) {
   const VectorHandlers& handlers = at_level();
@@ -58,22 +53,6 @@ Handler vector_load(isa::Type type, const Code& code, const DecodedInst& in) {
 Handler vector_store(isa::Type type, const Code& code, const DecodedInst& in) {
   const VectorHandlers& handlers = at_level();
   return handlers.store ? handlers.store(type, code, in) : nullptr;
-}
-
-void make_copies(Code& code, const lowered::Function& lowered) {
-  const VectorHandlers& handlers = at_level();
-  for (uint32_t pc = 0; handlers.copy && pc < lowered.insts.size(); ++pc) {
-    DecodedInst& load = code.insts[pc];
-    if (!lowered.insts[pc].notes.has(lowered::Note::copy) || load.plan)
-      continue;
-    const Handler copy = handlers.copy(code, load, code.insts[pc + 1]);
-    if (!copy)
-      continue;
-    auto by_itself = std::make_shared<LoadOfCopy>();
-    by_itself->handler = load.handler;
-    load.handler = copy;
-    load.plan = code.plans.add(std::move(by_itself));
-  }
 }
 
 } // namespace lemma::vgpu

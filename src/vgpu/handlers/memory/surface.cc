@@ -164,8 +164,7 @@ Step run_load(Exec& x, const DecodedInst& in) {
   if (step != Step::next)
     return step;
   accesses.tell();
-  if (x.observer) [[unlikely]]
-    x.observer->has_read(x);
+  x.watch.tell(&Observer::has_read, x);
   return Step::next;
 }
 

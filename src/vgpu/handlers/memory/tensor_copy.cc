@@ -646,8 +646,7 @@ bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) 
 
 Step run_commit(Exec& x, const DecodedInst&) {
   for_lanes(x.active, [&](int lane) { x.async().commit(x.thread(lane), AsyncGroup::bulk); });
-  if (x.observer)
-    x.observer->commits(x, AsyncGroup::bulk, x.active);
+  x.watch.tell(&Observer::commits, x, AsyncGroup::bulk, x.active);
   return Step::next;
 }
 
@@ -656,11 +655,11 @@ Step run_wait(Exec& x, const DecodedInst& in) {
   for_lanes(x.active, [&](int lane) {
     x.async().wait(x.thread(lane), AsyncGroup::bulk, static_cast<uint64_t>(in.imm), in.flags != 0);
   });
-  if (x.observer)
-    x.observer->waits(x, {.group = AsyncGroup::bulk,
-                          .pending = static_cast<uint64_t>(in.imm),
-                          .read_only = in.flags != 0,
-                          .lanes = x.active});
+  x.watch.tell(&Observer::waits, x,
+               {.group = AsyncGroup::bulk,
+                .pending = static_cast<uint64_t>(in.imm),
+                .read_only = in.flags != 0,
+                .lanes = x.active});
   return Step::next;
 }
 

@@ -144,7 +144,7 @@ enum class Fetched : uint8_t { all, nothing, fault };
 
 // Every lane's texel where each has one, of the same object, and all is well. `nothing`: by the plain way.
 Fetched fetch_at_once(Exec& x, const DecodedInst& in, const TexturePlan& plan) {
-  if (x.observer || plan.component >= 0 || !x.active || !is_one_object(x, in))
+  if (x.watch.is_on() || plan.component >= 0 || !x.active || !is_one_object(x, in))
     return Fetched::nothing;
   const TextureGeometry& geometry = plan.operands.geometry;
   const texture::Object* object = find_object(x, in, std::countr_zero(x.active), false, geometry);
@@ -208,8 +208,7 @@ Step run_fetch(Exec& x, const DecodedInst& in) {
     }
   }
   accesses.tell();
-  if (x.observer) [[unlikely]]
-    x.observer->has_read(x);
+  x.watch.tell(&Observer::has_read, x);
   if (plan.has_predicate) // memory that is not there is a fault instead
     x.set_pred(in, in.dst_count - 1, x.active);
   return Step::next;
