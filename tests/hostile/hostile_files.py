@@ -5,6 +5,8 @@ import pathlib
 import random
 import struct
 
+import hostile_memory
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HUGE_BYTES = 1 << 40  # of a file that has no blocks
 
@@ -19,6 +21,9 @@ class Call:
     exit: str = "2"  # a number, "nonzero" or "any"
     says: str = ""
     needs_mlir: bool = False
+    input: object = None  # of the process's memory (hostile_memory.Area) and its program's path: the text of standard input
+    prints: object = None  # what standard output is; None: anything
+    leaves: dict = dataclasses.field(default_factory=dict)  # what files of the folder hold afterwards
 
 
 # --- Tensor maps as JSON ---
@@ -360,4 +365,5 @@ CASES = {
     "files_ptx": ptx_calls,
     "files_mlir": mlir_calls,
     "files_record": record_calls,
+    **hostile_memory.cases(Call),
 }

@@ -13,8 +13,10 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 
 import hostile_files
+import hostile_memory
 
 INPUTS = pathlib.Path(__file__).resolve().parent / "inputs"
 TIMEOUT_S = 60
@@ -27,29 +29,54 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
 
 
+def areas_of(process):
+    """What is mapped of a process that waits for its standard input."""
+    until = time.monotonic() + TIMEOUT_S
+    proc = pathlib.Path("/proc") / str(process.pid)
+    while process.poll() is None and time.monotonic() < until:
+        if (proc / "stat").read_text().rpartition(")")[2].split()[0] == "S":  # it sleeps
+            break
+        time.sleep(0.001)
+    lines = [line.split(maxsplit=5) for line in (proc / "maps").read_text().splitlines()]
+    areas = []
+    for addresses, may, *_, path in (line if len(line) == 6 else [*line, ""] for line in lines):
+        begin, end = (int(address, 16) for address in addresses.split("-"))
+        areas.append(hostile_memory.Area(begin, end, "w" in may, path.strip()))
+    return areas
+
+
 class Tool:
     def __init__(self, lemma, recorder, sanitized):
         self.lemma, self.recorder, self.sanitized = lemma, recorder, sanitized
 
-    def run(self, words):
+    def run(self, words, make_input=None):
         # Shadow memory counts as data: the sanitizer keeps the limit itself then.
         limit = f"hard_rss_limit_mb={MEMORY_BYTES >> 20}:allocator_may_return_null=1:detect_leaks=0"
         is_recorder = words[0] == "lemma-record"
-        return subprocess.run(
-            [self.recorder, *words[1:]] if is_recorder else [self.lemma, *words],
-            capture_output=True,
-            timeout=TIMEOUT_S,
+        command = [self.recorder, *words[1:]] if is_recorder else [self.lemma, *words]
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE if make_input else None,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             preexec_fn=None if self.sanitized else limit_memory,
             env={**os.environ, **({"ASAN_OPTIONS": limit} if self.sanitized else {})},
-        )
+        ) as process:
+            try:
+                text = make_input(areas_of(process), os.path.realpath(command[0])).encode() if make_input else None
+                out, errors = process.communicate(text, TIMEOUT_S)
+            except BaseException:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(command, process.returncode, out, errors)
 
     def has_mlir(self):
         return WITHOUT_MLIR not in self.run(["compile", "/dev/null"]).stderr.decode()
 
-    def fault_of(self, words, exit, says):
+    def fault_of(self, words, exit, says, make_input=None, prints=None):
         """What is wrong with how a call ends; empty: nothing."""
         try:
-            done = self.run(words)
+            done = self.run(words, make_input)
         except subprocess.TimeoutExpired:
             return f"it ran for more than {TIMEOUT_S} s"
         said = (done.stdout + done.stderr).decode(errors="replace")
@@ -59,6 +86,8 @@ class Tool:
             return said
         if (exit == "nonzero" and done.returncode == 0) or (exit.isdigit() and done.returncode != int(exit)):
             return f"it ended with {done.returncode}, not {exit}\n{said}"
+        if prints is not None and done.stdout.decode(errors="replace") != prints:
+            return f"it prints {done.stdout!r}"
         if not re.search(says, said):
             return f"it does not say {says!r}:\n{said}"
         if re.search("[\x00-\x08\x0b-\x1f\x7f]", said):
@@ -91,7 +120,13 @@ def made_inputs(tool, calls):
             for name, body in call.files.items():
                 write(pathlib.Path(folder) / name, body)
             words = [word.replace("%d", folder) for word in call.args.split()]
-            if fault := tool.fault_of(words, call.exit, call.says):
+            fault = tool.fault_of(words, call.exit, call.says, call.input, call.prints)
+            for name, body in call.leaves.items():
+                path = pathlib.Path(folder) / name
+                left = path.read_bytes() if path.exists() else None
+                if not fault and left != body:
+                    fault = f"{name} holds {left[:256] if left else left!r}, not {body[:256]!r}"
+            if fault:
                 bodies = {name: body if isinstance(body, int) else body[:200] for name, body in call.files.items()}
                 faults.append(f"call {number}, {call.args}\n{bodies}\n{fault}")
     return faults
