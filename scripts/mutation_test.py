@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Whether one wrong fact fails the tests of that fact, and no others.
+"""Whether one wrong fact, or one look at memory that is left out, fails the tests of that, and no others.
 
 usage: scripts/mutation_test.py [--build DIR] [--list] [MUTANT...]
 
-A mutant is one fact of the tables changed: a row, a machine, a binding. Each is built in DIR (build), the programs of
-PROGRAMS run, and docs/isa.md compared with what lemma says; the tests that fail must be those that the mutant lists.
-Without a mutant's name all are tried: a quarter of an hour. ptxas_targets_test asks ptxas. The files are put back
+A mutant is one fact of the tables changed: a row, a machine, a binding; or one condition of those that keep accesses of a kernel
+within its memory. Each is built in DIR (build), the programs of PROGRAMS run, and docs/isa.md compared with what lemma says; for
+memory, vgpu_test alone is run, and of it what is not arithmetic alone. The tests that fail must be those that the mutant lists.
+Without a mutant's name all are tried: half an hour. ptxas_targets_test asks ptxas. The files are put back
 afterwards; they must be as they were committed. A line of the table:
 
     MUTANT | as listed, or what fails beside the list and what does not fail
@@ -23,9 +24,10 @@ from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = ("isa_test", "ptx_test", "verify_test", "vgpu_test", "golden_test", "golden_effects_test", "ptxas_targets_test")
-TARGETS = ("lemma_rows", "lemma_cli", *PROGRAMS)
+MEMORY = ("vgpu_test",)  # for what is about memory
 PAGE = "docs/isa.md"
 SLOW = "*Assembler*:Hostile.*"  # asks ptxas about every row; or is about no fact
+VALUES = "Compare.*:ConvertNarrow.*:Half.*:SmallFloats.*:Video.*"  # of arithmetic alone, and long
 
 
 class Mutant(NamedTuple):
@@ -35,6 +37,12 @@ class Mutant(NamedTuple):
     new: str
     fails: tuple  # the tests that are to fail; BUILD: it does not build, and the message names `says`
     says: str = ""
+    programs: tuple = PROGRAMS
+    tests: str = "*"  # those of vgpu_test that are run: all, or those that a wild pointer does not end
+
+
+def targets_of(programs):
+    return programs if programs == MEMORY else ("lemma_rows", "lemma_cli", *programs)
 
 
 BUILD = ("the build",)
@@ -162,6 +170,132 @@ MUTANTS = (
         "MACHINE(.sm = 87, .since = {7, 4}, .arithmetic = sm_89",
         ("Machines.AreTheTableOfTheDocs", "Machines.HaveTheArithmeticOfTheNearest"),
     ),
+    # --- Memory: what fails on a host with AVX-512 ---
+    Mutant(
+        "memory-bound",  # of an entry of the software TLB
+        "src/vgpu/memory/memory.cc",
+        "          .bytes = allocation->size_bytes,",
+        "          .bytes = allocation->size_bytes + 1,",
+        (
+            "AddressEdges.LoadsStoresAndAtomics",
+            "Builtins.PrintfFaultsWhereItsFormatIsNone",
+            "Translation.is_of_live_memory_to_the_byte",
+        ),
+        programs=MEMORY,
+    ),
+    Mutant(
+        "memory-generation",  # an entry of what was freed
+        "src/vgpu/memory/translation.cc",
+        "return entry.generation == generation && entry.holds(address, bytes);",
+        "return entry.generation <= generation && entry.holds(address, bytes);",
+        ("Translation.is_not_of_memory_that_another_thread_has_freed", "Translation.is_of_live_memory_to_the_byte"),
+        programs=MEMORY,
+    ),
+    Mutant(
+        "memory-other-entry",
+        "src/vgpu/memory/translation.cc",
+        "    return &*known;",
+        "    return &entries_.front();",
+        ("Translation.is_of_live_memory_to_the_byte",),
+        programs=MEMORY,
+        tests="Translation.*",
+    ),
+    Mutant(
+        "memory-host-offset",  # of allocations of more than 2 GiB
+        "src/vgpu/handlers/memory/lane_accesses.inc",
+        "  found.host = at->host + skipped;",
+        "  found.host = at->host;",
+        ("MemoryVectors.FindTheirPlaceInMoreThan4GiB",),
+        programs=MEMORY,
+    ),
+    Mutant(
+        "lanes-alignment",
+        "src/vgpu/handlers/memory/lane_accesses.inc",
+        "  if (first > last || ((first + misfit) & (width - 1)) != 0)",
+        "  if (first > last)",
+        ("AddressEdges.LoadsStoresAndAtomics", "Fault.Misaligned"),
+        programs=MEMORY,
+    ),
+    Mutant(
+        "lanes-alignment-of-others",  # than the first, below AVX-512
+        "src/vgpu/handlers/memory/lane_offsets.inc",
+        "  return most <= last && (bits & (width - 1)) == 0;",
+        "  return most <= last;",
+        ("MemoryVectors.AreThePlainOnes",),
+        programs=MEMORY,
+        tests="MemoryVectors.*",
+    ),
+    Mutant(
+        "lanes-read-only",
+        "src/vgpu/handlers/memory/lane_accesses.inc",
+        "(at->is_read_only ? writes(kind) : space_of(in) == StateSpace::const_)",
+        "(!at->is_read_only && space_of(in) == StateSpace::const_)",
+        ("Fault.ReadOnlyAndOtherSpaces", "MemoryVectors.StoresAreNoLoads"),
+        programs=MEMORY,
+    ),
+    Mutant(
+        "lanes-read-only-side-by-side",
+        "src/vgpu/handlers/memory/memory_vectors.inc",
+        "      (at->is_read_only ? writes(kind) : space_of(in) == StateSpace::const_))",
+        "      (!at->is_read_only && space_of(in) == StateSpace::const_))",
+        ("MemoryVectors.StoresAreNoLoads",),
+        programs=MEMORY,
+    ),
+    Mutant(
+        "lanes-inactive",
+        "src/vgpu/handlers/memory/lane_accesses.inc",
+        "  if (kKnown == Known::nothing && active == kAllLanes && lie_side_by_side(lanes, width)) {",
+        "  if (kKnown == Known::nothing && lie_side_by_side(lanes, width)) {",
+        (
+            "Atomic.LanesSideBySide",
+            "Calls.recursion_has_registers_of_its_own",
+            "Clusters.ArrivalsAndWaitsMayLieApart",
+            "Converge.BarWarpSyncWaitsForItsLanesAlone",
+            "Load.EveryTypeWidthVectorSpaceAndPattern",
+            "Membermask.WhatLacksALaneIsAsOnAnH200",
+            "MemoryVectors.AreThePlainOnes",
+            "MemoryVectors.KnowWhatWasWritten",
+            "NeverWritten.ARowOfSeveralMatrices",
+            "Store.EveryTypeWidthVectorSpaceAndPattern",
+            "Uninitialized.SharedMemory",
+        ),
+        programs=MEMORY,
+    ),
+    Mutant(
+        "lanes-inactive-own",  # what an inactive lane has of its own counts as written
+        "src/vgpu/handlers/memory/memory_vectors.inc",
+        "      found.own_written[i] |= active;",
+        "      found.own_written[i] |= kAllLanes;",
+        ("NeverWritten.LocalMemoryIsTracked",),
+        programs=MEMORY,
+    ),
+    Mutant(
+        "written-words",  # a word that is written in part counts as one that is full
+        "src/vgpu/memory/written_bytes.cc",
+        "filled += static_cast<uint8_t>(old != ~uint64_t{0} && (old | mask) == ~uint64_t{0});",
+        "filled += static_cast<uint8_t>(old != ~uint64_t{0});",
+        (
+            "Uninitialized.BuffersByTheByte",
+            "WrittenBytes.are_those_of_random_writes_and_copies",
+            "WrittenBytes.every_range_of_three_words",
+            "WrittenBytes.hold_pages_however_these_were_filled",
+        ),
+        programs=MEMORY,
+    ),
+    Mutant(
+        "written-page",  # a page whose begin is written counts as whole
+        "src/vgpu/memory/written_bytes.cc",
+        "if (begin == page_begin && end - begin == std::min(kPageBytes, bytes_ - page_begin)) {",
+        "if (begin == page_begin) {",
+        (
+            "NeverWritten.AsynchronousCopiesCarryItToo",
+            "Poison.MemoryFollowsTheSeedOfTheLaunch",
+            "Uninitialized.BuffersByTheByte",
+            "WrittenBytes.are_those_of_random_writes_and_copies",
+            "WrittenBytes.every_range_of_three_words",
+        ),
+        programs=MEMORY,
+    ),
 )
 
 
@@ -171,14 +305,17 @@ def run(build, targets):
     return None if done.returncode == 0 else done.stdout + done.stderr
 
 
-def failures(build):
+def failures(build, programs, tests="*"):
     failed = set()
-    for program in PROGRAMS:
-        command = [f"{build}/bin/{program}", "--gtest_brief=1", f"--gtest_filter=-{SLOW}"]
+    left_out = f"{SLOW}:{VALUES}" if programs == MEMORY else SLOW
+    for program in programs:
+        command = [f"{build}/bin/{program}", "--gtest_brief=1", f"--gtest_filter={tests}-{left_out}"]
         done = subprocess.run(command, capture_output=True, text=True)
         failed |= set(re.findall(r"^\[  FAILED  \] (\w+\.\w+)", done.stdout, re.MULTILINE))
         if done.returncode != 0 and not failed:
             failed.add(f"{program} ended with {done.returncode}")
+    if programs == MEMORY:
+        return failed
     page = subprocess.run([f"{build}/bin/lemma", "isa", "--markdown"], capture_output=True, text=True).stdout
     return failed | ({PAGE} if page != (ROOT / PAGE).read_text() else set())
 
@@ -191,12 +328,12 @@ def verdict(mutant, build):
         return f"{mutant.file} has {mutant.old!r} {text.count(mutant.old)} times"
     try:
         path.write_text(text.replace(mutant.old, mutant.new))
-        message = run(build, TARGETS)
+        message = run(build, targets_of(mutant.programs))
         if mutant.fails == BUILD:
             return None if message and mutant.says in message else f"the build does not say {mutant.says!r}"
         if message:
             return "does not build: " + " ".join(message.splitlines()[-3:])
-        failed = failures(build)
+        failed = failures(build, mutant.programs, mutant.tests)
     finally:
         path.write_text(text)
     beyond, missing = failed - set(mutant.fails), set(mutant.fails) - failed
@@ -220,10 +357,11 @@ def main():
     if changed.returncode != 0:
         print("mutation_test: the files to change have changes that are not committed", file=sys.stderr)
         return 2
-    if message := run(options.build, TARGETS):
+    programs = MEMORY if all(m.programs == MEMORY for m in chosen) else PROGRAMS
+    if message := run(options.build, targets_of(programs)):
         print(message, file=sys.stderr)
         return 2
-    if failed := failures(options.build):
+    if failed := failures(options.build, programs):
         print(f"mutation_test: fail without a mutant: {', '.join(sorted(failed))}", file=sys.stderr)
         return 2
     wrong = 0
@@ -231,7 +369,7 @@ def main():
         difference = verdict(mutant, options.build)
         wrong += difference is not None
         print(f"{mutant.name} | {difference or 'as listed'}", flush=True)
-    run(options.build, TARGETS)
+    run(options.build, targets_of(programs))
     return 1 if wrong else 0
 
 

@@ -323,6 +323,40 @@ TEST_F(MemoryVectors, FollowAnInstructionFromMemoryToMemory) {
   EXPECT_LT(runs_, 200);
 }
 
+// Offsets are of 32 bits: of a larger allocation they begin near the lanes.
+TEST_F(MemoryVectors, FindTheirPlaceInMoreThan4GiB) {
+  const std::string text = R"(
+.visible .entry k(.param .u64 p_in, .param .u64 p_out) {
+  .reg .b32 %t, %r<4>; .reg .b64 %in, %out, %a;
+  ld.param.u64 %in, [p_in]; ld.param.u64 %out, [p_out];
+  mov.u32 %t, %tid.x; sub.u32 %t, 31, %t;
+  mul.wide.u32 %a, %t, 32; add.u64 %in, %in, %a; add.u64 %out, %out, %a;
+  ld.global.u32 %r0, [%in]; ld.global.v2.u32 {%r1, %r2}, [%in+8];
+  st.global.u32 [%out], %r0; st.global.v2.u32 [%out+8], {%r1, %r2};
+  ret;
+}
+)";
+  constexpr uint64_t kTable = 32 * 32, kWordsOfALane = 8;
+  for (const HostLevel level : host_levels()) {
+    set_host_level(level);
+    Kernel kernel(text);
+    const Allocation* large = kernel.memory().allocate((uint64_t{4} << 30) + kTileBytes, "large");
+    ASSERT_TRUE(large);
+    for (const uint64_t from :
+         {uint64_t{0}, uint64_t{3} << 29, uint64_t{5} << 29, large->size_bytes - 2 * kTable}) {
+      std::vector<uint32_t> values(kTable / sizeof(uint32_t)), wanted(values.size()), got(values.size());
+      for (size_t i = 0; i < values.size(); ++i) {
+        values[i] = static_cast<uint32_t>(from >> 20) + static_cast<uint32_t>(i) * 0x01010101;
+        wanted[i] = i % kWordsOfALane == 1 || i % kWordsOfALane > 3 ? 0 : values[i];
+      }
+      std::memcpy(large->host + from, values.data(), kTable);
+      EXPECT_EQ(fault_text(kernel.run({large->base + from, large->base + from + kTable})), "");
+      std::memcpy(got.data(), large->host + from + kTable, kTable);
+      EXPECT_EQ(got, wanted) << from << " at " << to_string(level);
+    }
+  }
+}
+
 // CTAs whose threads have one element each, of an array that ends in the middle of one.
 TEST_F(MemoryVectors, EndWhereMemoryDoes) {
   for (const char* access : {"ld.global.u32 %r, [%a];", "st.global.u32 [%a], %r;"})
