@@ -128,6 +128,8 @@ std::string relation(const GlobalMemory& memory, uint64_t address, uint64_t byte
     if (near->freed)
       return fmt::format("{} bytes into {}, {}", offset, describe(*near),
                          near->is_promised ? "which its stream has not come to yet" : "which was freed");
+    if (bytes <= near->size_bytes - offset) // another thread's, since the access was looked at
+      return fmt::format("{} bytes into {}, which was not there yet", offset, describe(*near));
     return fmt::format("{} bytes into {}, so its last {} lie past the end", offset, describe(*near),
                        offset + bytes - near->size_bytes);
   }
@@ -177,24 +179,25 @@ void Exec::check_register(const DecodedInst& in, uint32_t reg, LaneMask lanes) {
     uninitialized(in, std::countr_zero(missing), "register " + code->function->register_name(reg));
 }
 
+// What lies there now need not be what the access has found: other threads allocate and register meanwhile.
 void Exec::fault_global(const Wrong& r) {
   const Translation* found = translate(r.address, r.bytes);
-  if (!found)
-    fault_at(r.in, FaultKind::out_of_bounds,
-             fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::global, r.written),
-                         relation(*launch->memory, r.address, r.bytes)),
-             r.lane, r.written, {}, is_freed(*launch->memory, r.address) ? "memory.lifetime" : "");
-  else if (r.space == StateSpace::const_ && !found->is_read_only)
+  if (found && r.space == StateSpace::const_ && !found->is_read_only)
     fault_at(r.in, FaultKind::wrong_space,
              fmt::format("{} is not in .const: it lies in {}", describe(r.kind, r.bytes, r.space, r.written),
                          describe(*found->allocation)),
              r.lane, r.written);
-  else
+  else if (found && found->is_read_only && writes(r.kind))
     fault_at(r.in, FaultKind::read_only,
              fmt::format("{} is in read-only memory: {}",
                          describe(r.kind, r.bytes, StateSpace::global, r.written),
                          describe(*found->allocation)),
              r.lane, r.written);
+  else
+    fault_at(r.in, FaultKind::out_of_bounds,
+             fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::global, r.written),
+                         relation(*launch->memory, r.address, r.bytes)),
+             r.lane, r.written, {}, is_freed(*launch->memory, r.address) ? "memory.lifetime" : "");
 }
 
 // A shared address that names no CTA of which this one may access the memory.
