@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # What takes longer than a test should: the approximate functions on all inputs, hostile programs and mutated texts under
 # the sanitizers, defined programs on the virtual GPU twice, planted bugs ten times each, all recorded cases under the
-# memory model's checker, under ThreadSanitizer the virtual GPU, the runtime, and every program that calls the CUDA driver
-# or runtime, a million rounds of what allocates, the samples of CUDA at their own sizes, 1,000 generated products of linalg
-# beside numpy, generators with a seed of the day, what nvcc and ptxas made or said made and asked anew, and builds of every
-# preset.
+# memory model's checker, under ThreadSanitizer the virtual GPU, the runtime, every program that calls the CUDA driver or
+# runtime, and a million launches beside which memory comes and goes, a million rounds of what allocates, the samples of
+# CUDA at their own sizes, 1,000 generated products of linalg beside numpy, generators with a seed of the day, what nvcc and
+# ptxas made or said made and asked anew, and builds of every preset.
 # docs/robustness.md holds the last results. Prints the counts; the last line says which parts failed, and the exit status is
 # 1 then.
 #
@@ -77,7 +77,8 @@ front_end() {
 threads() {
   cmake --preset tsan >build-tsan/configure.log 2>&1 || { cat build-tsan/configure.log; return 1; }
   cmake --build build-tsan -j "$jobs" --target sanitized || return 1
-  scripts/test.py build-tsan "$jobs" -R '^sanitized\.'
+  scripts/test.py build-tsan "$jobs" -R '^sanitized\.' || return 1
+  LEMMA_LAUNCHES=1000000 build-tsan/bin/vgpu_test_sanitized --gtest_filter='MemoryChurn.*'
 }
 
 # A million rounds of every call of the driver that allocates: nothing may stay.
