@@ -17,14 +17,14 @@
 //   .16x256b   4 * N      t / 4 + 8 * (r / 2 % 2) r % 2 + 2 * (t % 4) + 8 * (r / 4)
 //   .16x32bx2  N          t % 16                  r, and immHalfSplitoff more for threads 16 to 31
 //
-// With .pack::16b and .unpack::16b a register has the low halves of two neighbouring columns, the lower
-// column in its low half: where it would have column c, it has columns 2 * c and 2 * c + 1, so that the
-// access takes twice the columns. immHalfSplitoff is not doubled. (The ISA says "adjacent columns"; which
-// ones and the offset are those of CUTLASS's copy atoms.)
+// With .pack::16b and .unpack::16b a register has the low halves of two neighbouring columns, that of the
+// lower column in its own low half. Where it would have column c, it has columns 2 * c and 2 * c + 1, so the
+// access covers twice the columns. immHalfSplitoff is not doubled. (The ISA says that the columns are
+// adjacent; CUTLASS's copy atoms say which they are, and what the offset is.)
 //
-// D lies in one of seven data paths. h is 0 or 1, the lane of D's address divided by 16; m, n and row are
-// those of the CTA pair under .cta_group::2, where CTA row / (m / 2) of the pair has the row, and "row" below
-// is the row in that CTA's half:
+// D lies in one of seven data paths. h is the lane of D's address divided by 16, 0 or 1. Under .cta_group::2
+// m and n are those of both CTAs together: CTA 0 has the first m / 2 rows, CTA 1 the others, each with all
+// columns. "row" in the table counts within the CTA.
 //
 //   path  m    of which mma            lane                               column
 //   a     256  .cta_group::2           row                                column
