@@ -8,8 +8,11 @@
 //
 // The bits are those of the shared-memory address itself, not of an offset in a tile.
 //
+// tcgen05 has a mode more, 128 bytes with atoms of 32: bits 5 and 6 are xored with 7 and 8, so that two
+// chunks stay together. It is no Swizzle, as neither wgmma nor a tensor map of sm_90 has it.
+//
 // PTX ISA: "Swizzling Modes", "Shared Memory Matrix Layout". Tests:
-// tests/unit/layout/smem_descriptor_test.cc.
+// tests/unit/layout/smem_descriptor_test.cc, tests/unit/layout/tensor_smem_descriptor_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +33,12 @@ constexpr uint32_t line_bytes(Swizzle swizzle) {
 constexpr uint32_t swizzle_address(uint32_t address, Swizzle swizzle, uint32_t base_offset = 0) {
   const uint32_t chunks = line_bytes(swizzle) / 16 - 1; // mask of the chunk's number within its line
   return address ^ ((((address >> 7) - base_offset) & chunks) << 4);
+}
+
+// Of 128-byte lines with atoms of 32 bytes. CUTLASS's Swizzle<2, 5, 2>; nothing says what a base offset does
+// here: it is taken to do the same as above.
+constexpr uint32_t swizzle_address_of_32b_atoms(uint32_t address, uint32_t base_offset = 0) {
+  return address ^ ((((address >> 7) - base_offset) & 3) << 5);
 }
 
 } // namespace lemma::layout
