@@ -235,7 +235,7 @@ MUTANTS = (
     ),
     Mutant(
         "lanes-read-only-side-by-side",
-        "src/vgpu/handlers/memory/memory_vectors.inc",
+        "src/vgpu/handlers/memory/regular_accesses.inc",
         "      (at->is_read_only ? writes(kind) : space_of(in) == StateSpace::const_))",
         "      (!at->is_read_only && space_of(in) == StateSpace::const_))",
         ("MemoryVectors.StoresAreNoLoads",),

@@ -36,7 +36,10 @@ void AsyncQueue::start(const ThreadId& thread, AsyncOperation operation) {
   operation.taken = take(sizeof(AsyncOperation) + buffer_bytes(operation));
   if (mode_ == AsyncMode::random) {
     draw(operation);
-    run_steps(operation);
+    if (!operation.is_in_order())
+      run_steps(operation);
+    else if (operation.due == now_) // by run_due(), after those that it comes after
+      next_due_ = now_;
     if (operation.state == AsyncState::done)
       return;
   }
@@ -78,8 +81,9 @@ void AsyncQueue::run_due() {
       next_due_ = std::min(next_due_, operation.due);
   };
   // These first: one may complete groups (cp.async.mbarrier.arrive).
-  for (AsyncOperation& operation : unordered_)
-    run(operation);
+  for (size_t i = 0; i < unordered_.size(); ++i)
+    if (unordered_[i].state != AsyncState::done && first_in_order(i) == i)
+      run(unordered_[i]);
   std::erase_if(unordered_, [](const AsyncOperation& o) { return o.state == AsyncState::done; });
   for (auto& [key, groups] : groups_) {
     for (Group& group : groups.committed)
@@ -122,10 +126,24 @@ void AsyncQueue::complete(const ThreadId& thread, AsyncGroup kind) {
   }
 }
 
+size_t AsyncQueue::first_in_order(size_t index) const {
+  const AsyncOperation& operation = unordered_[index];
+  if (!operation.is_in_order())
+    return index;
+  const auto thread = [](const AsyncOperation& o) {
+    return std::tuple(o.issuer.cta, o.issuer.warp, o.issuer.lane);
+  };
+  size_t first = 0;
+  while (!unordered_[first].is_in_order() || unordered_[first].state == AsyncState::done ||
+         thread(unordered_[first]) != thread(operation))
+    ++first;
+  return first;
+}
+
 bool AsyncQueue::run_one() {
   if (unordered_.empty())
     return false;
-  const size_t pick = seed_ ? mix(seed_ + completed_) % unordered_.size() : 0;
+  const size_t pick = first_in_order(seed_ ? mix(seed_ + completed_) % unordered_.size() : 0);
   AsyncOperation operation = std::move(unordered_[pick]);
   unordered_.erase(unordered_.begin() + static_cast<ptrdiff_t>(pick));
   finish(operation);

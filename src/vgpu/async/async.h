@@ -95,6 +95,8 @@ private:
   };
   MemoryShare take(uint64_t bytes) const;
   void draw(AsyncOperation& operation);
+  // The first of the operations in flight that run in an order and that this one is or comes after.
+  size_t first_in_order(size_t index) const;
   // Runs the steps of an operation that are due.
   void run_steps(AsyncOperation& operation);
   void run_due();

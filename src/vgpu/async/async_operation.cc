@@ -4,6 +4,7 @@
 #include "layout/smem_descriptor.h"
 #include "numeric/arithmetic.h"
 #include "vgpu/async/mbarrier.h"
+#include "vgpu/async/tensor_mma.h"
 #include "vgpu/engine/launch_response.h"
 #include "vgpu/engine/observer.h"
 #include "vgpu/memory/racing_copy.h"
@@ -70,6 +71,14 @@ void change(const AsyncOperation& operation, const SharedPlace& at, const Mbarri
 
 void complete_bytes(const AsyncOperation& operation, const SharedPlace& at) {
   change(operation, at, {.expect_bytes = -int64_t{operation.bytes}});
+}
+
+void multiply(const AsyncOperation& operation) {
+  numeric::DotScratch scratch;
+  const MatrixOutputs outputs = execute(*operation.mma, scratch);
+  Launch& launch = *operation.issuer.launch;
+  const std::lock_guard lock(launch.report_mutex);
+  launch.late_outputs += outputs;
 }
 
 // --- runs of bytes
@@ -448,9 +457,9 @@ uint64_t bytes_inside(const TensorBox& box) {
 
 const char* to_string(AsyncKind kind) {
   constexpr std::array<const char*, kAsyncKinds> kNames = {
-      "cp.async",      "cp.async.mbarrier.arrive", "bulk copy", "bulk reduction", "tensor load",
-      "tensor store",  "tensor reduction",         "st.async",  "red.async",      "wgmma",
-      "launch control"};
+      "cp.async",     "cp.async.mbarrier.arrive", "bulk copy",     "bulk reduction", "tensor load",
+      "tensor store", "tensor reduction",         "st.async",      "red.async",      "wgmma",
+      "tcgen05.mma",  "tcgen05.commit",           "launch control"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -459,6 +468,8 @@ void AsyncOperation::each_source(const Visit& visit) const {
     each_run(*this, source_bytes, [&](uint32_t at, uint32_t count) { visit(source.at(at), count); });
   for (const SharedMatrix& matrix : matrices)
     visit_matrix(matrix, issuer.cta, visit);
+  if (mma)
+    vgpu::each_source(*mma, visit);
   if (kind == AsyncKind::tensor_load)
     for (size_t i = 0; i < box->runs.size(); ++i)
       if (box->places[i].host)
@@ -475,7 +486,7 @@ void each_source_of_warp(const AsyncOperation& wgmma, uint32_t warp, const Async
 }
 
 void AsyncOperation::each_destination(const Visit& visit) const {
-  if (kind == AsyncKind::cp_async_arrive)
+  if (kind == AsyncKind::cp_async_arrive || kind == AsyncKind::tensor_commit)
     return;
   for (const AsyncTarget& target : targets)
     if (kind == AsyncKind::tensor_load)
@@ -496,6 +507,8 @@ uint64_t AsyncOperation::bytes_read() const {
   uint64_t count = source_bytes;
   for (const SharedMatrix& matrix : matrices)
     count += uint64_t{matrix.rows} * matrix.row_chunks * layout::kChunkBytes;
+  if (mma)
+    vgpu::each_source(*mma, [&](const MemoryPlace&, uint64_t bytes) { count += bytes; });
   return count;
 }
 
@@ -566,6 +579,13 @@ void complete(AsyncOperation& operation) {
     carry_unwritten(operation);
     break;
   case AsyncKind::wgmma:
+    break;
+  case AsyncKind::tensor_mma:
+    multiply(operation);
+    break;
+  case AsyncKind::tensor_commit:
+    for (const AsyncTarget& target : operation.targets)
+      change(operation, target.mbarrier, {.arrivals = 1});
     break;
   default:
     for (const AsyncTarget& target : operation.targets)

@@ -26,6 +26,7 @@
 namespace lemma::vgpu {
 
 struct Launch;
+struct TensorMma;
 struct Warp;
 
 enum class AsyncKind : uint8_t {
@@ -38,10 +39,12 @@ enum class AsyncKind : uint8_t {
   tensor_reduce,
   st_async,
   red_async,
-  wgmma,      // reads shared memory; computed in handlers/matrix/wgmma.cc
-  try_cancel, // clusterlaunchcontrol: its source is the grid's clusters that have not started
+  wgmma,         // reads shared memory; computed in handlers/matrix/wgmma.cc
+  tensor_mma,    // tcgen05.mma
+  tensor_commit, // tcgen05.commit: arrives when the thread's operations of tcgen05 before it are complete
+  try_cancel,    // clusterlaunchcontrol: its source is the grid's clusters that have not started
 };
-inline constexpr int kAsyncKinds = 11;
+inline constexpr int kAsyncKinds = 13;
 // "cp.async", "tensor load".
 const char* to_string(AsyncKind kind);
 
@@ -103,15 +106,19 @@ struct AsyncOperation {
   // What it writes, or combines with what is there: `bytes` at `destination`, or at each target, or the box
   // of a tensor_store or tensor_reduce.
   MemoryPlace destination;
-  std::vector<AsyncTarget> targets; // shared memory; cp_async_arrive has the mbarrier alone
+  std::vector<AsyncTarget> targets; // shared memory; what only arrives has the mbarrier alone
   uint32_t bytes = 0;
   // A bulk copy: which bytes of each 16 it moves, and how many at either end of `bytes` it leaves undefined
   // in shared memory, without a source.
   uint16_t byte_mask = 0xffff;
   uint32_t ignored_left = 0, ignored_right = 0;
   std::unique_ptr<TensorBox> box;
-  Reduce reduce = nullptr; // null: a copy
+  std::shared_ptr<const TensorMma> mma; // of tensor_mma, for what it reads and writes
+  Reduce reduce = nullptr;              // null: a copy
   uint32_t element_bytes = 1;
+
+  // Does it run after what its thread has issued of these before, in that order?
+  bool is_in_order() const { return kind == AsyncKind::tensor_mma || kind == AsyncKind::tensor_commit; }
 
   uint64_t due = 0;                 // AsyncMode::random: when its next step runs
   std::vector<std::byte> data = {}; // taken from the source

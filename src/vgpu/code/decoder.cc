@@ -34,6 +34,9 @@ const SelectorTable& selectors() {
     add_control_selectors(t);
     add_cluster_selectors(t);
     add_setmaxnreg_selectors(t);
+    add_tensor_allocation_selectors(t);
+    add_tensor_mma_selectors(t);
+    add_tensor_move_selectors(t);
     add_launch_control_selectors(t);
     add_stack_selectors(t);
     add_matrix_selectors(t);

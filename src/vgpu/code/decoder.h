@@ -161,15 +161,18 @@ void add_control_selectors(
 void add_stack_selectors(SelectorTable& table); // stack.cc: alloca stacksave stackrestore
 void add_cluster_selectors(
     SelectorTable& table); // cluster.cc: mapa getctarank barrier.cluster griddepcontrol pmevent
-void add_setmaxnreg_selectors(SelectorTable& table);     // setmaxnreg.cc
-void add_launch_control_selectors(SelectorTable& table); // launch_control.cc: clusterlaunchcontrol
-void add_matrix_selectors(SelectorTable& table);         // matrix.cc: ldmatrix stmatrix wmma.load wmma.store
-void add_mma_selectors(SelectorTable& table);            // mma.cc: mma wmma.mma
-void add_mbarrier_selectors(SelectorTable& table);       // mbarrier.cc
-void add_bulk_copy_selectors(SelectorTable& table);      // bulk_copy.cc: and st.async, red.async
-void add_cp_async_selectors(SelectorTable& table);       // cp_async.cc
-void add_tensor_copy_selectors(SelectorTable& table);    // tensor_copy.cc
-void add_wgmma_selectors(SelectorTable& table);          // wgmma.cc
+void add_setmaxnreg_selectors(SelectorTable& table);        // setmaxnreg.cc
+void add_tensor_allocation_selectors(SelectorTable& table); // tensor_allocation.cc
+void add_tensor_mma_selectors(SelectorTable& table);        // tensor_mma.cc
+void add_tensor_move_selectors(SelectorTable& table);       // tensor_moves.cc
+void add_launch_control_selectors(SelectorTable& table);    // launch_control.cc: clusterlaunchcontrol
+void add_matrix_selectors(SelectorTable& table);      // matrix.cc: ldmatrix stmatrix wmma.load wmma.store
+void add_mma_selectors(SelectorTable& table);         // mma.cc: mma wmma.mma
+void add_mbarrier_selectors(SelectorTable& table);    // mbarrier.cc
+void add_bulk_copy_selectors(SelectorTable& table);   // bulk_copy.cc: and st.async, red.async
+void add_cp_async_selectors(SelectorTable& table);    // cp_async.cc
+void add_tensor_copy_selectors(SelectorTable& table); // tensor_copy.cc
+void add_wgmma_selectors(SelectorTable& table);       // wgmma.cc
 
 // The ret that runs at the end of a body.
 DecodedInst return_instruction(); // control.cc

@@ -67,6 +67,7 @@ void start_cta(const Launch& launch, Cta& cta) {
   cta.wgmma_checks.clear();
   cta.launched_dependents = false;
   cta.failed_request = {};
+  cta.tensor = {};
   cta.next_warp = launch.schedule->first_warp(cta.linear_id, static_cast<uint32_t>(warps));
   const uint64_t warps_key = poison_key(launch.config.seed, Poisoned::warp, cta.linear_id);
   for (uint32_t w = 0; w < cta.warps.size(); ++w) {

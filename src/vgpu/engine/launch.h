@@ -20,6 +20,7 @@
 #include "vgpu/engine/watch.h"
 #include "vgpu/memory/access.h"
 #include "vgpu/memory/memory.h"
+#include "vgpu/memory/tensor_memory.h"
 #include "vgpu/memory/written_pages.h"
 
 #include <algorithm>
@@ -89,6 +90,7 @@ enum class SplitState : uint8_t {
   at_mbarrier,  // a try_wait waits for a phase to complete
   at_warpgroup, // waits at a wgmma instruction for the other warps of its warpgroup
   at_registers, // waits at a setmaxnreg.inc for registers that other warpgroups give back
+  at_tensor_memory, // a tcgen05.alloc waits for columns, or for the other CTA of its pair
   at_grid_wait, // griddepcontrol.wait: a grid before this one has not ended
   polling,      // its loop came round with nothing changed but, perhaps, the clock
   sleeping,     // nanosleep
@@ -206,6 +208,7 @@ struct Cta {
   bool launched_dependents = false;       // a thread has executed griddepcontrol.launch_dependents
   FailedRequest failed_request;
   WgmmaChecks wgmma_checks;
+  TensorUse tensor;
   MemoryShare taken; // for shared memory and what is kept beside it
 
   // Not AsyncMode::eager: shared memory as the async proxy sees it. What threads have stored (the generic
@@ -320,7 +323,9 @@ struct Launch {
   };
   std::map<InstId, Remark> remarks;
   void remark(const Code* code, InstId id, std::string text);
+  MatrixOutputs late_outputs; // of matrix operations that no handler has computed
   CallbackQueue callbacks;
+  TensorMemories tensor_memories;
 
   // Takes a cluster that has not started out of the grid, so that it never will: the id of its first CTA;
   // none where the request fails. The scheduler's; for any worker during a turn.

@@ -47,6 +47,9 @@ public:
   uint64_t async_seed(uint64_t cluster) const override {
     return by_cluster_ ? mix(seed_ ^ mix(cluster + 1)) : seed_;
   }
+  uint32_t first_column(uint64_t cta) const override {
+    return static_cast<uint32_t>(seed_ ? mix(seed_ ^ mix(cta)) % TensorMemory::kColumns : 0);
+  }
   uint32_t first_warp(uint64_t cta, uint32_t warps) const override {
     return static_cast<uint32_t>(seed_ ? mix(seed_ ^ mix(cta)) % warps : 0);
   }
@@ -158,6 +161,9 @@ public:
   size_t cluster_to_run(size_t ready) override { return kind_.short_turns ? draw(ready) : 0; }
   bool grants_cluster() override { return !kind_.time_outs || draw(4) != 0; }
   uint64_t async_seed(uint64_t cluster) const override { return mix(key_ ^ mix(cluster + 1)); }
+  uint32_t first_column(uint64_t cta) const override {
+    return static_cast<uint32_t>(mix(key_ ^ mix(cta)) % TensorMemory::kColumns);
+  }
   uint32_t first_warp(uint64_t, uint32_t) const override { return 0; }
   uint64_t turn_instructions() override {
     return kind_.short_turns ? uint64_t{64} << draw(10) : kTurnInstructions;

@@ -54,6 +54,8 @@ public:
   virtual bool grants_cluster() { return true; }
   // By what its asynchronous operations are ordered.
   virtual uint64_t async_seed(uint64_t cluster) const = 0;
+  // Where a CTA's allocations of tensor memory are looked for first: a column.
+  virtual uint32_t first_column(uint64_t cta) const = 0;
   // The warp of a CTA that goes first.
   virtual uint32_t first_warp(uint64_t cta, uint32_t warps) const = 0;
 

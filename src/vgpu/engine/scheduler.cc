@@ -309,6 +309,7 @@ public:
       report();
     else if (!launch_.report.fault && finished_ < cluster_count_)
       report_stop();
+    add(launch_.report.stats.matrix_outputs, launch_.late_outputs);
     tell(&Observer::launch_ends);
     // Views of the asynchronous modes and what observers have attached are not worth keeping.
     if (finished_ == cluster_count_ && launch_.config.async == AsyncMode::eager && !launch_.watch.is_on())

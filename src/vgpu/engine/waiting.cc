@@ -139,7 +139,7 @@ void wake_polling(Warp& warp) {
   for (Split& split : warp.splits)
     if (split.state == SplitState::polling)
       poll_again(warp, split);
-    else if (split.state == SplitState::at_grid_wait)
+    else if (split.state == SplitState::at_grid_wait || split.state == SplitState::at_tensor_memory)
       make_ready(split);
 }
 

@@ -17,7 +17,7 @@
 
 namespace lemma::vgpu {
 
-enum class Poisoned : uint8_t { global = 1, heap, shared, warp, frame, local };
+enum class Poisoned : uint8_t { global = 1, heap, shared, warp, frame, local, tensor };
 
 inline uint64_t poison_key(uint64_t outer, Poisoned kind, uint64_t which) {
   return mix(mix(outer + static_cast<uint64_t>(kind) * 0x9e3779b97f4a7c15u) + which);

@@ -122,6 +122,20 @@ void explain_registers(const Cta& cta, const Warp& warp, const Split& split, Wai
                   cta.warpgroups.size(), all, all / cta.warpgroups.size()));
 }
 
+void explain_tensor_memory(const Cta& cta, Waiting& waiting) {
+  const TensorUse& use = cta.tensor;
+  waiting.reason =
+      use.asked.columns != 0
+          ? fmt::format("tcgen05.alloc of .cta_group::2: for the other CTA of its pair to allocate {} "
+                        "columns, or for columns of either SM",
+                        use.asked.columns)
+          : fmt::format("tcgen05.alloc: for columns of tensor memory; {} of {} are free on SM {}",
+                        use.memory->free_columns(), TensorMemory::kColumns, cta.sm);
+  for (const TensorUse::Block& block : use.blocks)
+    waiting.notes.push_back(fmt::format("allocated: {} columns by this CTA, at line {}", block.columns,
+                                        place_of(*block.code, block.instruction).ptx_line));
+}
+
 void explain_lanes(const Warp& warp, const Split& split, Waiting& waiting) {
   waiting.reason = fmt::format("other lanes of its warp: 0x{:08x} of the living 0x{:08x} have come, with the "
                                "same membermask if it has one",
@@ -248,6 +262,9 @@ Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
   case SplitState::at_registers:
     explain_registers(cta, warp, split, waiting);
     break;
+  case SplitState::at_tensor_memory:
+    explain_tensor_memory(cta, waiting);
+    break;
   case SplitState::at_grid_wait:
     waiting.reason = "for the grids before this one to end";
     break;
@@ -282,6 +299,8 @@ Misuse misuse_of(const Cta& cta, const Warp& warp, const Split& split) {
     return {"wgmma.warps", true};
   case SplitState::at_registers:
     return {"warp.setmaxnreg", true};
+  case SplitState::at_tensor_memory:
+    return {"tcgen05.alloc", true};
   case SplitState::at_collective: {
     const Code& code = *split.stack.back().code;
     const isa::Opcode opcode = code.opcode_of(code.insts[split.wait_pc]);

@@ -10,6 +10,7 @@
 #include "vgpu/engine/observer.h"
 #include "vgpu/engine/waiting.h"
 #include "vgpu/engine/warp.h"
+#include "vgpu/handlers/tensor/tensor_allocation.h"
 
 #include <fmt/format.h>
 
@@ -327,17 +328,15 @@ Step run_call(Exec& x, const DecodedInst& in) {
   return enter(x, in, site, *callee);
 }
 
-void exit_lanes(Exec& x);
+Step exit_lanes(Exec& x, const DecodedInst& in);
 
-Step run_ret(Exec& x, const DecodedInst&) {
+Step run_ret(Exec& x, const DecodedInst& in) {
   if (!x.active)
     return Step::next;
   leave_inactive_behind(x);
   Split& split = x.warp->splits[x.split];
-  if (split.stack.size() == 1) { // a kernel's ret is an exit
-    exit_lanes(x);
-    return Step::reschedule;
-  }
+  if (split.stack.size() == 1) // a kernel's ret is an exit
+    return exit_lanes(x, in);
   const CallFrame callee = split.stack.back();
   split.stack.pop_back();
   const CallFrame& caller = split.stack.back();
@@ -595,7 +594,7 @@ bool select_barrier(Decoder& d, const ptx::Instruction& instruction, DecodedInst
 // --------------------------------------------------------------------------------------------------------
 
 // The active lanes, which are all of their split, are no more.
-void exit_lanes(Exec& x) {
+Step exit_lanes(Exec& x, const DecodedInst& in) {
   x.watch.tell(&Observer::exits, x, x.active);
   x.warp->live &= ~x.active;
   x.warp->exited |= x.active;
@@ -617,12 +616,12 @@ void exit_lanes(Exec& x) {
     if (is_complete(*x.cta, barrier))
       release(*x.cta, id);
   }
+  return x.cta->is_finished() ? end_tensor_memory(x, in) : Step::reschedule;
 }
 
-Step run_exit(Exec& x, const DecodedInst&) {
+Step run_exit(Exec& x, const DecodedInst& in) {
   leave_inactive_behind(x);
-  exit_lanes(x);
-  return Step::reschedule;
+  return exit_lanes(x, in);
 }
 
 Step run_trap(Exec& x, const DecodedInst& in) {

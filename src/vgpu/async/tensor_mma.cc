@@ -1,0 +1,243 @@
+// From descriptors and cells to the tiles that dot() takes, and back. Tensor memory lies column by column, so
+// that tiles of D are transposed on the way, sixteen columns at a time.
+#include "vgpu/async/tensor_mma.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lemma::vgpu {
+namespace {
+
+using layout::TensorCell;
+using layout::TensorFormat;
+using numeric::FloatFormat;
+using numeric::IntegerFormat;
+
+FloatFormat float_format(TensorFormat format) {
+  return numeric::float_format_of(layout::to_string(format)).value();
+}
+
+IntegerFormat integer_format(TensorFormat format) {
+  return format == TensorFormat::u8 ? IntegerFormat::u8 : IntegerFormat::s8;
+}
+
+// Bits of an element in shared memory: of what is narrower than a byte, 16 elements in 16 bytes, padded.
+uint32_t stored_bits(TensorFormat format) {
+  switch (format) {
+  case TensorFormat::e2m1:
+    return 4;
+  case TensorFormat::e2m3:
+  case TensorFormat::e3m2:
+    return 6;
+  case TensorFormat::f16:
+  case TensorFormat::bf16:
+    return 16;
+  case TensorFormat::tf32:
+    return 32;
+  default:
+    return 8;
+  }
+}
+
+uint32_t sign_bit(TensorFormat format) {
+  const uint32_t bits = stored_bits(format);
+  return bits >= 8 ? 0x80 : 1u << (bits - 1);
+}
+
+// 16 elements, a byte each, of the first bytes of a chunk.
+void unpack(std::byte* chunk, uint32_t bits) {
+  std::byte packed[layout::kChunkBytes];
+  std::memcpy(packed, chunk, sizeof packed);
+  for (uint32_t i = 0; i < layout::kChunkBytes; ++i) {
+    const uint32_t at = i * bits, word = std::to_integer<uint32_t>(packed[at / 8]) |
+                                         std::to_integer<uint32_t>(packed[std::min(at / 8 + 1, 15u)]) << 8;
+    chunk[i] = static_cast<std::byte>(word >> at % 8 & ((1u << bits) - 1));
+  }
+}
+
+// The highest byte of each element has the sign.
+void negate(std::byte* tile, size_t bytes, uint32_t element_bytes, uint32_t sign) {
+  for (size_t at = element_bytes - 1; sign != 0 && at < bytes; at += element_bytes)
+    tile[at] ^= static_cast<std::byte>(sign);
+}
+
+// `rows` of a matrix in shared memory, K along them.
+void gather_shared(const TensorShared& matrix, const Cta& cta, TensorFormat format, uint32_t element_bytes,
+                   uint32_t rows, std::byte* tile) {
+  const std::byte* shared = cta.async_read(0);
+  const uint32_t bits = stored_bits(format), in_chunk = layout::kChunkBytes / element_bytes,
+                 depth = kTensorRowBytes / element_bytes;
+  for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i) {
+    std::byte chunk[layout::kChunkBytes];
+    std::memcpy(chunk, shared + matrix.chunk(i, element_bytes), sizeof chunk);
+    if (bits < 8)
+      unpack(chunk, bits);
+    if (!matrix.mn_major) {
+      std::memcpy(tile + size_t{i} * layout::kChunkBytes, chunk, sizeof chunk);
+      continue;
+    }
+    const uint32_t k = i % depth, first = i / depth * in_chunk;
+    for (uint32_t r = 0; r < in_chunk; ++r)
+      std::memcpy(tile + size_t{first + r} * kTensorRowBytes + size_t{k} * element_bytes,
+                  chunk + size_t{r} * element_bytes, element_bytes);
+  }
+}
+
+// Rows of A in tensor memory: eight cells each.
+void gather_tensor(const TensorMma& mma, std::byte* tile) {
+  const TensorProduct& product = *mma.product;
+  for (uint32_t column = 0; column < kTensorRowBytes / 4; ++column) {
+    const uint32_t* lanes = mma.cta->tensor.memory->column(mma.a_cell.column + column) + mma.a_cell.lane;
+    for (size_t row = 0; row < product.row_lanes.size(); ++row)
+      std::memcpy(tile + row * kTensorRowBytes + size_t{column} * 4, lanes + product.row_lanes[row], 4);
+  }
+}
+
+// The number times 2^exponent, to nearest even where it becomes subnormal: assumed.
+uint64_t scaled(FloatFormat format, uint64_t bits, int exponent) {
+  const numeric::Decoded number = numeric::decode(format, bits);
+  if (number.float_class != numeric::FloatClass::finite)
+    return bits;
+  return numeric::encode(
+      format,
+      {.sign = number.sign, .exponent = number.exponent + exponent, .significand = number.significand});
+}
+
+constexpr uint32_t kBlock = 16; // columns
+
+// Calls move(element of the tile, cell) for the elements of D, blocks of columns after each other.
+template <class T, class Move>
+void for_cells(const TensorMma& mma, T* tile, Move move) {
+  const TensorProduct& product = *mma.product;
+  const auto n = static_cast<uint32_t>(product.columns.size());
+  for (uint32_t first = 0; first < n; first += kBlock) {
+    const uint32_t count = std::min(kBlock, n - first);
+    uint32_t* columns[kBlock];
+    for (uint32_t i = 0; i < count; ++i) {
+      const TensorCell at = product.columns[first + i];
+      columns[i] = mma.cta->tensor.memory->column(mma.d_cell.column + at.column) + mma.d_cell.lane + at.lane;
+    }
+    for (size_t row = 0; row < product.row_lanes.size(); ++row) {
+      T* elements = tile + row * n + first;
+      const uint32_t lane = product.row_lanes[row];
+      for (uint32_t i = 0; i < count; ++i)
+        move(elements[i], columns[i][lane], lane + mma.d_cell.lane + product.columns[first + i].lane);
+    }
+  }
+}
+
+template <class T>
+MatrixOutputs multiply(const TensorMma& mma, const std::byte* a, const std::byte* b,
+                       std::vector<std::byte>& room, numeric::DotScratch& scratch) {
+  const TensorProduct& product = *mma.product;
+  room.resize(product.dot.shape().outputs() * sizeof(T));
+  auto* d = reinterpret_cast<T*>(room.data());
+  if (mma.accumulates)
+    for_cells(mma, d, [](T& element, uint32_t cell, uint32_t) { element = static_cast<T>(cell); });
+  if (mma.accumulates && mma.scale_d != 0)
+    for (size_t i = 0; i < product.dot.shape().outputs(); ++i)
+      d[i] = static_cast<T>(scaled(product.dot.model().c, d[i], -mma.scale_d));
+  const MatrixOutputs outputs = numeric::dot(
+      product.dot, {.a = a, .b = b, .c = mma.accumulates ? room.data() : nullptr, .d = room.data()}, scratch);
+  const bool all = std::ranges::all_of(mma.disabled, [](LaneMask lanes) { return lanes == 0; });
+  if (all)
+    for_cells(mma, d, [](T element, uint32_t& cell, uint32_t) { cell = element; });
+  else
+    for_cells(mma, d, [&](T element, uint32_t& cell, uint32_t lane) {
+      if ((mma.disabled[lane / kWarpSize] >> lane % kWarpSize & 1) == 0)
+        cell = element;
+    });
+  return outputs;
+}
+
+MemoryPlace shared_at(Cta& cta, uint32_t offset) {
+  return {
+      .space = isa::StateSpace::shared, .cta = &cta, .offset = offset, .host = cta.shared.data() + offset};
+}
+
+// D's cells count as written, but for lanes that stay.
+void mark_written(const TensorMma& mma) {
+  std::array<LaneMask, TensorMemory::kQuarters> of_rows{};
+  for (const uint8_t row : mma.product->row_lanes)
+    of_rows[(row + mma.d_cell.lane) / kWarpSize] |= LaneMask{1} << (row + mma.d_cell.lane) % kWarpSize;
+  for (const TensorCell at : mma.product->columns) {
+    LaneMask* written = mma.cta->tensor.memory->written(mma.d_cell.column + at.column);
+    const uint32_t quarters = at.lane / kWarpSize; // a column's lanes are whole quarters further
+    for (uint32_t q = 0; q + quarters < of_rows.size(); ++q)
+      written[q + quarters] |= of_rows[q] & ~mma.disabled[q + quarters];
+  }
+}
+
+} // namespace
+
+uint32_t TensorShared::chunk(uint32_t index, uint32_t element_bytes) const {
+  const uint32_t depth = kTensorRowBytes / element_bytes;
+  if (!mn_major)
+    return chunks.k_major_chunk(index / kTensorRowChunks, index % kTensorRowChunks);
+  return descriptor.swizzle == layout::SmemSwizzle::b128_32b_atoms
+             ? descriptor.mn_major_chunk_of_32b_atoms(index / depth, index % depth)
+             : chunks.mn_major_chunk(index / depth, index % depth);
+}
+
+std::optional<TensorProduct> make_tensor_product(const layout::TensorInstructionDescriptor& descriptor,
+                                                 layout::DataPath path, numeric::Arch machine) {
+  TensorProduct product;
+  product.descriptor = descriptor;
+  const auto m = static_cast<int>(descriptor.m), n = static_cast<int>(descriptor.n),
+             k = static_cast<int>(descriptor.k());
+  std::optional<numeric::DotModel> model;
+  if (descriptor.kind == layout::TensorKind::i8) {
+    model = numeric::dot_model_integer(integer_format(descriptor.a), integer_format(descriptor.b),
+                                       descriptor.saturate);
+  } else {
+    const FloatFormat d = float_format(descriptor.d);
+    model = numeric::dot_model(machine, numeric::DotUnit::tcgen05, float_format(descriptor.a),
+                               float_format(descriptor.b), d, d, k);
+  }
+  if (!model)
+    return std::nullopt;
+  product.dot = numeric::DotPlan(*model, {.m = m, .n = n, .k = k});
+  product.element_bytes = std::max(stored_bits(descriptor.a), 8u) / 8;
+  product.d_bytes = descriptor.d == TensorFormat::f16 ? 2 : 4;
+  product.negate_a = descriptor.negate_a ? sign_bit(descriptor.a) : 0;
+  product.negate_b = descriptor.negate_b ? sign_bit(descriptor.b) : 0;
+  for (uint32_t row = 0; row < descriptor.m; ++row)
+    product.row_lanes.push_back(
+        static_cast<uint8_t>(layout::accumulator_cell(path, descriptor.m, descriptor.n, row, 0).cell.lane));
+  for (uint32_t column = 0; column < descriptor.n; ++column)
+    product.columns.push_back(layout::accumulator_cell(path, descriptor.m, descriptor.n, 0, column).cell);
+  product.flops = 2 * uint64_t{descriptor.m} * descriptor.n * descriptor.k();
+  return product;
+}
+
+void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit) {
+  const TensorProduct& product = *mma.product;
+  const auto of_matrix = [&](const TensorShared& matrix, uint32_t rows) {
+    for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i)
+      visit(shared_at(*mma.cta, matrix.chunk(i, product.element_bytes)), layout::kChunkBytes);
+  };
+  if (mma.a)
+    of_matrix(*mma.a, product.descriptor.m);
+  of_matrix(mma.b, product.descriptor.n);
+}
+
+MatrixOutputs execute(const TensorMma& mma, numeric::DotScratch& scratch) {
+  const TensorProduct& product = *mma.product;
+  const layout::TensorInstructionDescriptor& descriptor = product.descriptor;
+  std::vector<std::byte> a(size_t{descriptor.m} * kTensorRowBytes), b(size_t{descriptor.n} * kTensorRowBytes),
+      room;
+  if (mma.a)
+    gather_shared(*mma.a, *mma.cta, descriptor.a, product.element_bytes, descriptor.m, a.data());
+  else
+    gather_tensor(mma, a.data());
+  gather_shared(mma.b, *mma.cta, descriptor.b, product.element_bytes, descriptor.n, b.data());
+  negate(a.data(), a.size(), product.element_bytes, product.negate_a);
+  negate(b.data(), b.size(), product.element_bytes, product.negate_b);
+  const MatrixOutputs outputs = product.d_bytes == 2
+                                    ? multiply<uint16_t>(mma, a.data(), b.data(), room, scratch)
+                                    : multiply<uint32_t>(mma, a.data(), b.data(), room, scratch);
+  mark_written(mma);
+  return outputs;
+}
+
+} // namespace lemma::vgpu

@@ -1,0 +1,346 @@
+// tcgen05.mma and tcgen05.commit: what a thread issues.
+//
+// An operation runs after those that its thread has issued before: that is one of the orders that the PTX ISA
+// allows, for it orders only some of them. What the ISA leaves undefined and can be seen is a fault: a field
+// of a descriptor, a matrix outside the CTA's shared memory, columns that are not the CTA's.
+//
+// Not here: what a product computes (async/tensor_mma.h), when operations run (async/async.h).
+//
+// PTX ISA: "tcgen05.mma", "tcgen05.commit". Tests: tests/unit/vgpu/tensor_mma_test.cc.
+#include "vgpu/async/tensor_mma.h"
+
+#include "isa/machine.h"
+#include "vgpu/code/decoder.h"
+#include "vgpu/handlers/memory/async_operands.h"
+#include "vgpu/handlers/tensor/tensor_operands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+namespace lemma::vgpu {
+
+using isa::Opcode;
+using isa::Qual;
+using isa::Type;
+using layout::DataPath;
+using layout::TensorAddress;
+using layout::TensorInstructionDescriptor;
+using layout::TensorSmemDescriptor;
+
+struct TensorMmaPlan {
+  layout::TensorKind kind = layout::TensorKind::f16;
+  layout::TensorInstruction instruction;
+  numeric::Arch machine{};
+  int64_t d_offset = 0, a_offset = 0; // of the addresses
+  uint32_t disable_words = 0;
+  int scale_d = 0; // scale-input-d
+  // The products that were asked for, by instruction descriptor.
+  mutable std::mutex mutex;
+  mutable std::map<uint32_t, TensorProduct> products;
+};
+
+struct TensorCommitPlan {
+  PlacedAddress mbarrier;
+  uint8_t cta_group = 1;
+  bool has_mask = false;
+};
+
+namespace {
+
+// Sources of tcgen05.mma; the words of disable-output-lane follow.
+enum : int { kD, kA, kB, kDescriptor, kEnable, kDisable };
+
+// Null after a fault.
+const TensorProduct* find_product(Exec& x, const DecodedInst& in, uint32_t bits, int lane) {
+  const auto& plan = x.plan<TensorMmaPlan>(in);
+  const std::lock_guard lock(plan.mutex);
+  if (const auto found = plan.products.find(bits); found != plan.products.end())
+    return &found->second;
+  const auto descriptor = TensorInstructionDescriptor::decode(bits, plan.kind);
+  std::optional<std::string> problem = layout::wrong(descriptor, plan.instruction);
+  const std::optional<DataPath> path =
+      layout::data_path(descriptor.m, plan.instruction.cta_group, plan.instruction.ws, plan.instruction.sp);
+  if (!problem && !path)
+    problem = fmt::format("instruction descriptor {:#010x}: no data path has M = {}", bits, descriptor.m);
+  if (problem) {
+    x.misuse(in, "tcgen05.descriptor", *problem + " (undefined behaviour)", lane);
+    return nullptr;
+  }
+  std::optional<TensorProduct> product = make_tensor_product(descriptor, *path, plan.machine);
+  if (!product) {
+    x.fault(in, FaultKind::unsupported,
+            fmt::format(
+                "tcgen05.mma of the instruction descriptor {:#010x}: its arithmetic on this machine is not "
+                "known",
+                bits),
+            lane);
+    return nullptr;
+  }
+  return &plan.products.emplace(bits, std::move(*product)).first->second;
+}
+
+// A matrix in shared memory, all of whose chunks are there and written. False after a fault.
+bool check_shared(Exec& x, const DecodedInst& in, const TensorShared& matrix, const TensorProduct& product,
+                  uint32_t rows, std::string_view name, int lane) {
+  const uint64_t bits = matrix.descriptor.bits;
+  const WgmmaChecks::Matrix known{bits, uint64_t{product.element_bytes} << 32 | rows << 1 |
+                                            uint64_t{matrix.mn_major}};
+  if (x.cta->wgmma_checks.contains(known))
+    return true;
+  const uint64_t size = x.cta->shared.size();
+  const Access shared = x.find(in, isa::StateSpace::shared, kSharedReservedBytes, size - kSharedReservedBytes,
+                               AccessKind::read);
+  uint32_t hole = 0;
+  for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i) {
+    const uint32_t at = matrix.chunk(i, product.element_bytes);
+    if (at < kSharedReservedBytes || at + layout::kChunkBytes > size) {
+      const TensorSmemDescriptor& d = matrix.descriptor;
+      x.fault_at(
+          in, FaultKind::out_of_bounds,
+          fmt::format("the descriptor of {} ({:#018x}) leads to shared address {:#x}, outside the CTA's "
+                      "shared memory ({:#x} to {:#x})",
+                      name, bits, at, kSharedReservedBytes, size),
+          lane, at,
+          {fmt::format("start address {:#x}, leading dimension byte offset {}, stride dimension byte offset "
+                       "{}, swizzle {}",
+                       d.start, d.leading, d.stride, layout::to_string(d.swizzle))});
+      return false;
+    }
+    if (hole == 0 && !shared.was_written(at - kSharedReservedBytes, layout::kChunkBytes))
+      hole = at;
+  }
+  if (hole != 0)
+    x.uninitialized(in, lane, fmt::format("shared memory of {} at {:#x}", name, hole));
+  else
+    x.cta->wgmma_checks.insert(known);
+  return true;
+}
+
+// None after a fault.
+std::optional<TensorShared> find_shared(Exec& x, const DecodedInst& in, uint64_t bits, bool mn_major,
+                                        const TensorProduct& product, uint32_t rows, std::string_view name,
+                                        int lane) {
+  TensorShared matrix{.descriptor = TensorSmemDescriptor::decode(bits), .chunks = {}, .mn_major = mn_major};
+  if (const auto problem =
+          layout::wrong(matrix.descriptor, {.operand = name,
+                                            .mn_major = mn_major,
+                                            .tf32 = product.descriptor.kind == layout::TensorKind::tf32})) {
+    x.misuse(in, "tcgen05.descriptor", *problem + " (undefined behaviour)", lane);
+    return std::nullopt;
+  }
+  if (const auto chunks = matrix.descriptor.as_wgmma())
+    matrix.chunks = *chunks;
+  if (!check_shared(x, in, matrix, product, rows, name, lane))
+    return std::nullopt;
+  return matrix;
+}
+
+// The first lane of an operand in tensor memory of data path c or f is 0 or 16, of others 0. False after a
+// fault.
+bool check_lane(Exec& x, const DecodedInst& in, const TensorProduct& product, TensorAddress at,
+                std::string_view name, int lane) {
+  const bool has_halves =
+      product.row_lanes.size() > kWarpSize / 2 && product.row_lanes[kWarpSize / 2] == kWarpSize;
+  if (at.lane == 0 || (has_halves && at.lane == kWarpSize / 2))
+    return true;
+  x.misuse(in, "tcgen05.address",
+           fmt::format("{} begins at lane {} of tensor memory (undefined behaviour)", name, at.lane), lane,
+           {has_halves ? "legal: lane 0 or 16" : "legal: lane 0"}, at.encode());
+  return false;
+}
+
+// Counts cells of D that the product is added to and that were never written.
+void check_written(Exec& x, const DecodedInst& in, const TensorMma& mma, int lane) {
+  const TensorProduct& product = *mma.product;
+  for (const layout::TensorCell at : product.columns) {
+    const LaneMask* written = x.cta->tensor.memory->written(mma.d_cell.column + at.column);
+    for (const uint8_t row : product.row_lanes) {
+      const uint32_t of = row + mma.d_cell.lane + at.lane;
+      if ((written[of / kWarpSize] >> of % kWarpSize & 1) != 0)
+        continue;
+      x.uninitialized(
+          in, lane,
+          fmt::format("tensor memory of D at lane {}, column {}", of, mma.d_cell.column + at.column));
+      return;
+    }
+  }
+}
+
+// What one lane asks for; false after a fault.
+bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
+  const auto& plan = x.plan<TensorMmaPlan>(in);
+  if (!use_cta_group(x, in, static_cast<uint8_t>(plan.instruction.cta_group), lane))
+    return false;
+  mma.product = find_product(x, in, static_cast<uint32_t>(x.src_lane(in, kDescriptor, lane)), lane);
+  if (!mma.product)
+    return false;
+  const TensorInstructionDescriptor& descriptor = mma.product->descriptor;
+  mma.cta = x.cta;
+  const auto address = [&](int source, int64_t offset) {
+    return TensorAddress::decode(
+        static_cast<uint32_t>(x.src_lane(in, source, lane) + static_cast<uint64_t>(offset)));
+  };
+  const TensorAddress d = address(kD, plan.d_offset);
+  uint32_t columns = 0;
+  for (const layout::TensorCell at : mma.product->columns)
+    columns = std::max(columns, at.column + 1);
+  if (!check_lane(x, in, *mma.product, d, "D", lane) ||
+      !check_columns(x, in, *x.cta, d.column, columns, lane))
+    return false;
+  mma.d_cell = {d.lane, d.column};
+  if (plan.instruction.a_in_tensor_memory) {
+    const TensorAddress a = address(kA, plan.a_offset);
+    if (!check_lane(x, in, *mma.product, a, "A", lane) ||
+        !check_columns(x, in, *x.cta, a.column, kTensorRowBytes / 4, lane))
+      return false;
+    mma.a_cell = {a.lane, a.column};
+  } else {
+    mma.a = find_shared(x, in, x.src_lane(in, kA, lane), descriptor.transpose_a, *mma.product, descriptor.m,
+                        "a-desc", lane);
+    if (!mma.a)
+      return false;
+  }
+  const auto b = find_shared(x, in, x.src_lane(in, kB, lane), descriptor.transpose_b, *mma.product,
+                             descriptor.n, "b-desc", lane);
+  if (!b)
+    return false;
+  mma.b = *b;
+  mma.scale_d = plan.scale_d;
+  mma.accumulates = (x.pred(in, kEnable) >> lane & 1) != 0;
+  for (uint32_t i = 0; i < plan.disable_words && i < mma.disabled.size(); ++i)
+    mma.disabled[i] = static_cast<LaneMask>(x.src_lane(in, kDisable + static_cast<int>(i), lane));
+  return true;
+}
+
+Step run_mma(Exec& x, const DecodedInst& in) {
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    TensorMma mma;
+    if (!read_request(x, in, lane, mma))
+      return Step::stopped;
+    x.stats.matrix_flops += mma.product->flops;
+    const bool at_once = x.launch->config.async == AsyncMode::eager; // else D may be yet to come
+    if (at_once && mma.accumulates)
+      check_written(x, in, mma, lane);
+    if (at_once && !x.watch.is_on()) {
+      x.stats.matrix_outputs += execute(mma, x.dot_scratch);
+      x.effect();
+      continue;
+    }
+    AsyncOperation operation;
+    operation.kind = AsyncKind::tensor_mma;
+    operation.issuer = x.issuer(in, lane);
+    operation.mma = std::make_shared<const TensorMma>(std::move(mma));
+    if (!start(x, std::move(operation)))
+      return Step::stopped;
+  }
+  return Step::next;
+}
+
+bool has_word_not_modelled(const ptx::Instruction& instruction) {
+  constexpr Qual kWords[] = {Qual::cta_group_2,         Qual::ashift,
+                             Qual::collector_b_fill,    Qual::collector_b_use,
+                             Qual::collector_b_lastuse, Qual::collector_b_discard,
+                             Qual::decompress_lut_b};
+  return std::ranges::any_of(kWords, [&](Qual word) { return instruction.has(word); });
+}
+
+bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
+  const auto& operands = instruction.operands;
+  TensorMmaPlan& plan = d.make_plan<TensorMmaPlan>(in);
+  bool has_kind = false;
+  for (const Qual qual : instruction.quals())
+    if (const auto kind = layout::tensor_kind(fmt::format(".{}", isa::to_string(qual)))) {
+      plan.kind = *kind;
+      has_kind = true;
+    }
+  const auto machine = isa::arithmetic_of(d.program().arch().sm);
+  const size_t after_descriptor = 4;
+  const size_t disable =
+      after_descriptor < operands.size() && operands[after_descriptor].kind == ptx::OperandKind::vector
+          ? d.count(after_descriptor)
+          : 0;
+  const size_t enable = after_descriptor + (disable != 0);
+  if (!has_kind || layout::is_block_scaled(plan.kind) || !machine || has_word_not_modelled(instruction))
+    return false;
+  if (operands.size() > enable + 1)
+    plan.scale_d = static_cast<int>(operands[enable + 1].bits);
+  plan.machine = *machine;
+  plan.disable_words = static_cast<uint32_t>(disable);
+  plan.instruction.a_in_tensor_memory = operands[1].kind == ptx::OperandKind::address;
+  const PlacedAddress to = d.address(0);
+  plan.d_offset = to.offset;
+  std::vector<Slot> srcs{to.base};
+  if (plan.instruction.a_in_tensor_memory) {
+    const PlacedAddress a = d.address(1);
+    plan.a_offset = a.offset;
+    srcs.push_back(a.base);
+  } else {
+    srcs.push_back(d.src(1, Type::b64));
+  }
+  srcs.push_back(d.src(2, Type::b64));
+  srcs.push_back(d.src(3, Type::b32));
+  srcs.push_back(d.src(enable, Type::pred));
+  if (disable != 0)
+    d.add_srcs(srcs, after_descriptor, Type::b32);
+  in.handler = run_mma;
+  d.set_operands(in, {}, srcs);
+  return true;
+}
+
+// --- tcgen05.commit
+
+Step run_commit(Exec& x, const DecodedInst& in) {
+  const auto& plan = x.plan<TensorCommitPlan>(in);
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    if (!use_cta_group(x, in, plan.cta_group, lane))
+      return Step::stopped;
+    const uint64_t address = lane_address(x, in, 0, plan.mbarrier.offset, lane);
+    AsyncOperation operation;
+    operation.kind = AsyncKind::tensor_commit;
+    operation.proxy = Proxy::generic;
+    operation.issuer = x.issuer(in, lane);
+    const SharedPlace at = find_mbarrier(x, in, plan.mbarrier.space, address, lane);
+    if (!at.cta)
+      return Step::stopped;
+    if (plan.has_mask) {
+      operation.targets = find_targets(x, in, lane, at, plan.mbarrier.space, address,
+                                       static_cast<uint16_t>(x.src_lane(in, 1, lane)));
+      if (operation.targets.empty())
+        return Step::stopped;
+    } else {
+      operation.targets.push_back({{}, at});
+    }
+    if (!start(x, std::move(operation)))
+      return Step::stopped;
+  }
+  return Step::next;
+}
+
+bool select_commit(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
+  if (instruction.has(Qual::sync_restrict_mma_a))
+    return false;
+  TensorCommitPlan& plan = d.make_plan<TensorCommitPlan>(in);
+  plan.mbarrier = d.address(0);
+  plan.cta_group = instruction.has(Qual::cta_group_2) ? 2 : 1;
+  plan.has_mask = names_ctas(instruction);
+  std::vector<Slot> srcs{plan.mbarrier.base};
+  if (plan.has_mask)
+    srcs.push_back(d.src(1, Type::b16));
+  in.handler = run_commit;
+  d.set_operands(in, {}, srcs);
+  return true;
+}
+
+} // namespace
+
+void add_tensor_mma_selectors(SelectorTable& table) {
+  table.add(Opcode::tcgen05_mma, select_mma);
+  table.add(Opcode::tcgen05_commit, select_commit);
+}
+
+} // namespace lemma::vgpu
