@@ -133,7 +133,9 @@ private:
       return 0;
     const LaneMask own = LaneMask{1} << lane;
     if (earlier.agent == warp.knowledge.agent())
-      return earlier.whole_warp && record.whole_warp ? vgpu::kAllLanes : own;
+      return earlier.every_lane || record.every_lane || (earlier.whole_warp && record.whole_warp)
+                 ? vgpu::kAllLanes
+                 : own;
     const auto done = [&](const std::unique_ptr<LaneGroups>& groups) {
       if (!groups)
         return false;

@@ -410,7 +410,8 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
       const auto& [agent, lane, epoch] = found->second;
       mbarrier.arrivals.add(agent, {.by = mbarrier.last.spot(), .lanes = LaneMask{1} << lane});
       mbarrier.gathered.operations.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);
-      cluster.arriving.erase(found);
+      if (operation->targets.back().mbarrier.cta == arrival.at.cta) // of several the last one
+        cluster.arriving.erase(found);
     } else {
       mbarrier.gathered.operations.known.advance(cluster.id, mbarrier.agent, kAllLanes, mbarrier.phase);
       if (mbarrier.map_agent != 0)

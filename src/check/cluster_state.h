@@ -75,6 +75,8 @@ struct WarpState {
     Epoch phase = 0; // that was open
   };
   std::vector<Arriving> arriving;
+  std::unique_ptr<LaneGroups>
+      tensor; // tcgen05, by thread: what comes before a commit; null: nothing was issued
   // Tensor maps in global memory that operations of its lanes may still read: agents and epochs.
   std::vector<std::pair<uint32_t, Epoch>> map_reads;
   // What a lane's last strong read has learned: of SyncLocation::version, with that order.
@@ -322,13 +324,13 @@ struct ClusterState {
   }
   // Descriptors of wgmma that were looked at, by instruction.
   std::set<std::pair<vgpu::InstId, uint64_t>> matrices;
-  // cp.async.mbarrier.arrive in flight, by AsyncOperation::number: the copies that it waits for.
-  struct CopiesArrive {
+  // cp.async.mbarrier.arrive and tcgen05.commit in flight, by AsyncOperation::number: what they wait for.
+  struct OthersArrive {
     uint32_t agent = 0;
     int lane = 0;
     Epoch epoch = 0;
   };
-  std::unordered_map<uint64_t, CopiesArrive> arriving;
+  std::unordered_map<uint64_t, OthersArrive> arriving;
 };
 
 } // namespace lemma::check

@@ -76,6 +76,17 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
     warp.registers.issue(x, warp.knowledge.products, reports_registers());
     break;
   case AsyncGroup::none: {
+    if (operation.is_in_order()) { // each thread's are complete when a commit behind them has arrived
+      LaneGroups& groups = groups_of(cluster, warp.tensor);
+      GroupsOfThread& thread = groups.lanes[static_cast<size_t>(lane)];
+      if (operation.kind == AsyncKind::tensor_commit) {
+        cluster.arriving[operation.number] = {groups.write_agent, lane, thread.open++};
+        return;
+      }
+      read.agent = groups.write_agent;
+      read.epoch = thread.open;
+      break;
+    }
     if (operation.kind == AsyncKind::cp_async_arrive) {
       LaneGroups& groups = groups_of(cluster, warp.knowledge.copies);
       cluster.arriving[operation.number] = {groups.write_agent, lane,

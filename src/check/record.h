@@ -38,6 +38,7 @@ struct Record {
   bool initializes = false; // mbarrier.init, mbarrier.inval
   bool mbarrier = false;    // an operation on an mbarrier object
   bool whole_warp = false;  // wmma.load, wmma.store: nobody says which lane accesses what
+  bool every_lane = false;  // tcgen05.alloc: as all lanes of the warp do
   bool nc = false;          // ld.global.nc: outside the memory model, whatever orders it
 
   bool is_strong() const { return order.semantics != vgpu::Semantics::weak; }

@@ -120,6 +120,7 @@ Record Checker::record_of(const ClusterState& cluster, const WarpState& warp, co
   const isa::MatrixRow* row =
       effects.has(isa::effect::by_warp) ? x.ptx_instruction(in).form()->matrix : nullptr;
   record.whole_warp = row && row->fragments == isa::FragmentRule::wmma;
+  record.every_lane = effects.has(isa::effect::tensor_memory);
   record.nc = is_load(effects) && x.ptx_instruction(in).has(isa::Qual::nc);
   return record;
 }

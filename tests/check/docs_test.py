@@ -69,7 +69,7 @@ def parse(text):
         elif words == [TEXT]:
             blocks.append(Block(section, TEXT, "", [], body, begin + 1))
         begin = None
-    return frames, blocks, [s for s in sections if re.fullmatch(r"[a-z]+\.[a-z-]+", s)]
+    return frames, blocks, [s for s in sections if re.fullmatch(r"[a-z0-9]+\.[a-z-]+", s)]
 
 
 def module(frame, body):

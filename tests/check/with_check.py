@@ -33,7 +33,7 @@ def main():
     if not re.search(r"; checked: (no findings|\d+ findings?)([, ].*)?$", done.stderr, re.MULTILINE):
         return done.returncode or 1
     file = next(pathlib.Path(a).name for a in arguments[1:] if a.endswith((".ptx", ".mlir")))
-    found = set(re.findall(r": error\[([a-z]+\.[a-z-]+)\]:", done.stderr))
+    found = set(re.findall(r": error\[([a-z0-9]+\.[a-z-]+)\]:", done.stderr))
     known = KNOWN.get(file.removesuffix(".ptx"), set()) if found else set()
     if found == known and done.returncode == (1 if found else 0):
         return 0
