@@ -101,7 +101,7 @@ Advice completion_of(const Record& operation, std::optional<Distance> distance, 
   case AsyncGroup::none:
     break;
   }
-  if (operation.kind == AsyncKind::tensor_mma)
+  if (operation.kind == AsyncKind::tensor_mma || operation.kind == AsyncKind::tensor_cp)
     return "tcgen05.commit behind it, and a wait on its mbarrier (mbarrier.try_wait until it is true)";
   return "a wait on the mbarrier that the operation completes on (mbarrier.try_wait until it is true)";
 }

@@ -4,6 +4,7 @@
 #include "layout/smem_descriptor.h"
 #include "numeric/arithmetic.h"
 #include "vgpu/async/mbarrier.h"
+#include "vgpu/async/tensor_cp.h"
 #include "vgpu/async/tensor_mma.h"
 #include "vgpu/engine/launch_response.h"
 #include "vgpu/engine/observer.h"
@@ -456,10 +457,13 @@ uint64_t bytes_inside(const TensorBox& box) {
 } // namespace
 
 const char* to_string(AsyncKind kind) {
-  constexpr std::array<const char*, kAsyncKinds> kNames = {
-      "cp.async",     "cp.async.mbarrier.arrive", "bulk copy",     "bulk reduction", "tensor load",
-      "tensor store", "tensor reduction",         "st.async",      "red.async",      "wgmma",
-      "tcgen05.mma",  "tcgen05.commit",           "launch control"};
+  constexpr std::array<const char*, kAsyncKinds> kNames = {"cp.async",         "cp.async.mbarrier.arrive",
+                                                           "bulk copy",        "bulk reduction",
+                                                           "tensor load",      "tensor store",
+                                                           "tensor reduction", "st.async",
+                                                           "red.async",        "wgmma",
+                                                           "tcgen05.mma",      "tcgen05.cp",
+                                                           "tcgen05.commit",   "launch control"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -470,6 +474,8 @@ void AsyncOperation::each_source(const Visit& visit) const {
     visit_matrix(matrix, issuer.cta, visit);
   if (mma)
     vgpu::each_source(*mma, visit);
+  if (cp)
+    vgpu::each_source(*cp, visit);
   if (kind == AsyncKind::tensor_load)
     for (size_t i = 0; i < box->runs.size(); ++i)
       if (box->places[i].host)
@@ -507,8 +513,11 @@ uint64_t AsyncOperation::bytes_read() const {
   uint64_t count = source_bytes;
   for (const SharedMatrix& matrix : matrices)
     count += uint64_t{matrix.rows} * matrix.row_chunks * layout::kChunkBytes;
+  const auto add = [&](const MemoryPlace&, uint64_t bytes) { count += bytes; };
   if (mma)
-    vgpu::each_source(*mma, [&](const MemoryPlace&, uint64_t bytes) { count += bytes; });
+    vgpu::each_source(*mma, add);
+  if (cp)
+    vgpu::each_source(*cp, add);
   return count;
 }
 
@@ -582,6 +591,9 @@ void complete(AsyncOperation& operation) {
     break;
   case AsyncKind::tensor_mma:
     multiply(operation);
+    break;
+  case AsyncKind::tensor_cp:
+    execute(*operation.cp);
     break;
   case AsyncKind::tensor_commit:
     for (const AsyncTarget& target : operation.targets)

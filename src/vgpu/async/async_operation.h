@@ -26,6 +26,7 @@
 namespace lemma::vgpu {
 
 struct Launch;
+struct TensorCp;
 struct TensorMma;
 struct Warp;
 
@@ -41,10 +42,11 @@ enum class AsyncKind : uint8_t {
   red_async,
   wgmma,         // reads shared memory; computed in handlers/matrix/wgmma.cc
   tensor_mma,    // tcgen05.mma
+  tensor_cp,     // tcgen05.cp
   tensor_commit, // tcgen05.commit: arrives when the thread's operations of tcgen05 before it are complete
   try_cancel,    // clusterlaunchcontrol: its source is the grid's clusters that have not started
 };
-inline constexpr int kAsyncKinds = 13;
+inline constexpr int kAsyncKinds = 14;
 // "cp.async", "tensor load".
 const char* to_string(AsyncKind kind);
 
@@ -113,12 +115,13 @@ struct AsyncOperation {
   uint16_t byte_mask = 0xffff;
   uint32_t ignored_left = 0, ignored_right = 0;
   std::unique_ptr<TensorBox> box;
+  std::shared_ptr<const TensorCp> cp;   // of tensor_cp, for what it reads and writes
   std::shared_ptr<const TensorMma> mma; // of tensor_mma, for what it reads and writes
   Reduce reduce = nullptr;              // null: a copy
   uint32_t element_bytes = 1;
 
   // Does it run after what its thread has issued of these before, in that order?
-  bool is_in_order() const { return kind == AsyncKind::tensor_mma || kind == AsyncKind::tensor_commit; }
+  bool is_in_order() const { return kind >= AsyncKind::tensor_mma && kind <= AsyncKind::tensor_commit; }
 
   uint64_t due = 0;                 // AsyncMode::random: when its next step runs
   std::vector<std::byte> data = {}; // taken from the source

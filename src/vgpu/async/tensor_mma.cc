@@ -39,19 +39,21 @@ uint32_t stored_bits(TensorFormat format) {
   }
 }
 
+// Rows of K = 64 without padding.
+bool is_dense_fp4(const layout::TensorInstructionDescriptor& descriptor) {
+  return descriptor.kind == layout::TensorKind::mxf4 || descriptor.kind == layout::TensorKind::mxf4nvf4;
+}
+
 uint32_t sign_bit(TensorFormat format) {
   const uint32_t bits = stored_bits(format);
   return bits >= 8 ? 0x80 : 1u << (bits - 1);
 }
 
-// 16 elements, a byte each, of the first bytes of a chunk.
-void unpack(std::byte* chunk, uint32_t bits) {
-  std::byte packed[layout::kChunkBytes];
-  std::memcpy(packed, chunk, sizeof packed);
+// 32 elements of 4 bits, a byte each: of a byte the lower half first.
+void unpack_dense(const std::byte* chunk, std::byte* to) {
   for (uint32_t i = 0; i < layout::kChunkBytes; ++i) {
-    const uint32_t at = i * bits, word = std::to_integer<uint32_t>(packed[at / 8]) |
-                                         std::to_integer<uint32_t>(packed[std::min(at / 8 + 1, 15u)]) << 8;
-    chunk[i] = static_cast<std::byte>(word >> at % 8 & ((1u << bits) - 1));
+    to[2 * i] = chunk[i] & std::byte{0xf};
+    to[2 * i + 1] = chunk[i] >> 4;
   }
 }
 
@@ -62,16 +64,22 @@ void negate(std::byte* tile, size_t bytes, uint32_t element_bytes, uint32_t sign
 }
 
 // `rows` of a matrix in shared memory, K along them.
-void gather_shared(const TensorShared& matrix, const Cta& cta, TensorFormat format, uint32_t element_bytes,
-                   uint32_t rows, std::byte* tile) {
+void gather_shared(const TensorShared& matrix, const Cta& cta, const TensorProduct& product,
+                   TensorFormat format, uint32_t rows, std::byte* tile) {
   const std::byte* shared = cta.async_read(0);
+  const uint32_t element_bytes = product.element_bytes;
+  if (is_dense_fp4(product.descriptor)) {
+    for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i)
+      unpack_dense(shared + matrix.chunk(i, element_bytes), tile + size_t{i} * 2 * layout::kChunkBytes);
+    return;
+  }
   const uint32_t bits = stored_bits(format), in_chunk = layout::kChunkBytes / element_bytes,
                  depth = kTensorRowBytes / element_bytes;
   for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i) {
     std::byte chunk[layout::kChunkBytes];
     std::memcpy(chunk, shared + matrix.chunk(i, element_bytes), sizeof chunk);
     if (bits < 8)
-      unpack(chunk, bits);
+      unpack_chunk(chunk, bits);
     if (!matrix.mn_major) {
       std::memcpy(tile + size_t{i} * layout::kChunkBytes, chunk, sizeof chunk);
       continue;
@@ -86,11 +94,36 @@ void gather_shared(const TensorShared& matrix, const Cta& cta, TensorFormat form
 // Rows of A in tensor memory: eight cells each.
 void gather_tensor(const TensorMma& mma, std::byte* tile) {
   const TensorProduct& product = *mma.product;
+  std::vector<std::byte> dense(is_dense_fp4(product.descriptor) ? product.row_lanes.size() * kTensorRowBytes
+                                                                : 0);
+  std::byte* to = dense.empty() ? tile : dense.data();
   for (uint32_t column = 0; column < kTensorRowBytes / 4; ++column) {
     const uint32_t* lanes = mma.cta->tensor.memory->column(mma.a_cell.column + column) + mma.a_cell.lane;
     for (size_t row = 0; row < product.row_lanes.size(); ++row)
-      std::memcpy(tile + row * kTensorRowBytes + size_t{column} * 4, lanes + product.row_lanes[row], 4);
+      std::memcpy(to + row * kTensorRowBytes + size_t{column} * 4, lanes + product.row_lanes[row], 4);
   }
+  for (size_t at = 0; at < dense.size(); at += layout::kChunkBytes)
+    unpack_dense(&dense[at], tile + 2 * at);
+}
+
+enum class Scaled : uint8_t { rows_of_a, columns_of_b };
+
+// [count][scales].
+std::vector<uint8_t> gather_scales(const TensorMma& mma, Scaled what) {
+  const TensorProduct& product = *mma.product;
+  const bool of_a = what == Scaled::rows_of_a;
+  const uint32_t count = of_a ? product.descriptor.m : product.descriptor.n,
+                 first = of_a ? mma.a_scales : mma.b_scales,
+                 id = of_a ? product.descriptor.scale_a_id : product.descriptor.scale_b_id;
+  std::vector<uint8_t> scales;
+  for (uint32_t i = 0; i < count && product.scales != 0; ++i) {
+    const uint32_t quarter = of_a ? product.row_lanes[i] / kWarpSize : 0;
+    const uint32_t word =
+        mma.cta->tensor.memory->column(first + i / kWarpSize)[quarter * kWarpSize + i % kWarpSize];
+    for (uint32_t byte = id; byte < id + product.scales; ++byte)
+      scales.push_back(static_cast<uint8_t>(word >> 8 * byte));
+  }
+  return scales;
 }
 
 // The number times 2^exponent, to nearest even where it becomes subnormal: assumed.
@@ -137,8 +170,16 @@ MatrixOutputs multiply(const TensorMma& mma, const std::byte* a, const std::byte
   if (mma.accumulates && mma.scale_d != 0)
     for (size_t i = 0; i < product.dot.shape().outputs(); ++i)
       d[i] = static_cast<T>(scaled(product.dot.model().c, d[i], -mma.scale_d));
-  const MatrixOutputs outputs = numeric::dot(
-      product.dot, {.a = a, .b = b, .c = mma.accumulates ? room.data() : nullptr, .d = room.data()}, scratch);
+  const std::vector<uint8_t> of_a = gather_scales(mma, Scaled::rows_of_a),
+                             of_b = gather_scales(mma, Scaled::columns_of_b);
+  const MatrixOutputs outputs = numeric::dot(product.dot,
+                                             {.a = a,
+                                              .b = b,
+                                              .c = mma.accumulates ? room.data() : nullptr,
+                                              .d = room.data(),
+                                              .scale_a = of_a.data(),
+                                              .scale_b = of_b.data()},
+                                             scratch);
   const bool all = std::ranges::all_of(mma.disabled, [](LaneMask lanes) { return lanes == 0; });
   if (all)
     for_cells(mma, d, [](T element, uint32_t& cell, uint32_t) { cell = element; });
@@ -148,11 +189,6 @@ MatrixOutputs multiply(const TensorMma& mma, const std::byte* a, const std::byte
         cell = element;
     });
   return outputs;
-}
-
-MemoryPlace shared_at(Cta& cta, uint32_t offset) {
-  return {
-      .space = isa::StateSpace::shared, .cta = &cta, .offset = offset, .host = cta.shared.data() + offset};
 }
 
 // D's cells count as written, but for lanes that stay.
@@ -170,6 +206,21 @@ void mark_written(const TensorMma& mma) {
 
 } // namespace
 
+void unpack_chunk(std::byte* chunk, uint32_t bits) {
+  std::byte packed[layout::kChunkBytes];
+  std::memcpy(packed, chunk, sizeof packed);
+  for (uint32_t i = 0; i < layout::kChunkBytes; ++i) {
+    const uint32_t at = i * bits, word = std::to_integer<uint32_t>(packed[at / 8]) |
+                                         std::to_integer<uint32_t>(packed[std::min(at / 8 + 1, 15u)]) << 8;
+    chunk[i] = static_cast<std::byte>(word >> at % 8 & ((1u << bits) - 1));
+  }
+}
+
+MemoryPlace shared_place_at(Cta& cta, uint32_t offset) {
+  return {
+      .space = isa::StateSpace::shared, .cta = &cta, .offset = offset, .host = cta.shared.data() + offset};
+}
+
 uint32_t TensorShared::chunk(uint32_t index, uint32_t element_bytes) const {
   const uint32_t depth = kTensorRowBytes / element_bytes;
   if (!mn_major)
@@ -180,13 +231,22 @@ uint32_t TensorShared::chunk(uint32_t index, uint32_t element_bytes) const {
 }
 
 std::optional<TensorProduct> make_tensor_product(const layout::TensorInstructionDescriptor& descriptor,
-                                                 layout::DataPath path, numeric::Arch machine) {
+                                                 layout::DataPath path, uint32_t scales,
+                                                 numeric::Arch machine) {
   TensorProduct product;
   product.descriptor = descriptor;
   const auto m = static_cast<int>(descriptor.m), n = static_cast<int>(descriptor.n),
              k = static_cast<int>(descriptor.k());
   std::optional<numeric::DotModel> model;
-  if (descriptor.kind == layout::TensorKind::i8) {
+  if (layout::is_block_scaled(descriptor.kind)) {
+    const FloatFormat scale =
+        descriptor.scale == layout::ScaleFormat::ue4m3 ? FloatFormat::ue4m3 : FloatFormat::ue8m0;
+    if (!descriptor.k96)
+      model =
+          numeric::dot_model_block_scale(machine, numeric::DotUnit::tcgen05, float_format(descriptor.a),
+                                         float_format(descriptor.b), scale, k, k / static_cast<int>(scales));
+    product.scales = scales;
+  } else if (descriptor.kind == layout::TensorKind::i8) {
     model = numeric::dot_model_integer(integer_format(descriptor.a), integer_format(descriptor.b),
                                        descriptor.saturate);
   } else {
@@ -198,6 +258,7 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
     return std::nullopt;
   product.dot = numeric::DotPlan(*model, {.m = m, .n = n, .k = k});
   product.element_bytes = std::max(stored_bits(descriptor.a), 8u) / 8;
+  product.row_bytes = descriptor.k() * product.element_bytes;
   product.d_bytes = descriptor.d == TensorFormat::f16 ? 2 : 4;
   product.negate_a = descriptor.negate_a ? sign_bit(descriptor.a) : 0;
   product.negate_b = descriptor.negate_b ? sign_bit(descriptor.b) : 0;
@@ -214,7 +275,7 @@ void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit) {
   const TensorProduct& product = *mma.product;
   const auto of_matrix = [&](const TensorShared& matrix, uint32_t rows) {
     for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i)
-      visit(shared_at(*mma.cta, matrix.chunk(i, product.element_bytes)), layout::kChunkBytes);
+      visit(shared_place_at(*mma.cta, matrix.chunk(i, product.element_bytes)), layout::kChunkBytes);
   };
   if (mma.a)
     of_matrix(*mma.a, product.descriptor.m);
@@ -224,13 +285,13 @@ void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit) {
 MatrixOutputs execute(const TensorMma& mma, numeric::DotScratch& scratch) {
   const TensorProduct& product = *mma.product;
   const layout::TensorInstructionDescriptor& descriptor = product.descriptor;
-  std::vector<std::byte> a(size_t{descriptor.m} * kTensorRowBytes), b(size_t{descriptor.n} * kTensorRowBytes),
-      room;
+  std::vector<std::byte> a(size_t{descriptor.m} * product.row_bytes),
+      b(size_t{descriptor.n} * product.row_bytes), room;
   if (mma.a)
-    gather_shared(*mma.a, *mma.cta, descriptor.a, product.element_bytes, descriptor.m, a.data());
+    gather_shared(*mma.a, *mma.cta, product, descriptor.a, descriptor.m, a.data());
   else
     gather_tensor(mma, a.data());
-  gather_shared(mma.b, *mma.cta, descriptor.b, product.element_bytes, descriptor.n, b.data());
+  gather_shared(mma.b, *mma.cta, product, descriptor.b, descriptor.n, b.data());
   negate(a.data(), a.size(), product.element_bytes, product.negate_a);
   negate(b.data(), b.size(), product.element_bytes, product.negate_b);
   const MatrixOutputs outputs = product.d_bytes == 2

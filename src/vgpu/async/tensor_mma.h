@@ -4,6 +4,11 @@
 // it is added to are cells of tensor memory. Shared memory is read through the async proxy, when the
 // operation runs.
 //
+// The scale factors of a block-scaled product are in tensor memory: those of row r of A, or of column r of B,
+// in lane r % 32 of a quarter, r / 32 columns behind their address, in the bytes that the descriptor's id
+// names. Every quarter has them all: rows of A take those of the quarter that their lane in D is of, columns
+// of B those of the first. The PTX ISA leaves undefined what happens where quarters differ.
+//
 // Not here: what is checked when it is issued (handlers/tensor/tensor_mma.cc), when it runs (async.h).
 //
 // PTX ISA: "tcgen05.mma". Tests: tests/unit/vgpu/tensor_mma_test.cc.
@@ -30,18 +35,22 @@ inline constexpr uint32_t kTensorRowChunks = kTensorRowBytes / layout::kChunkByt
 struct TensorProduct {
   layout::TensorInstructionDescriptor descriptor;
   numeric::DotPlan dot;
-  uint32_t element_bytes = 2;          // of A and B, as dot() takes them
-  uint32_t d_bytes = 4;                // of an element
-  uint32_t negate_a = 0, negate_b = 0; // sign bits to flip, in each byte
+  uint32_t element_bytes = 2;           // of A and B, as dot() takes them
+  uint32_t row_bytes = kTensorRowBytes; // of their rows, as dot() takes them
+  uint32_t scales = 0;                  // of a row; 0: it is not block scaled
+  uint32_t d_bytes = 4;                 // of an element
+  uint32_t negate_a = 0, negate_b = 0;  // sign bits to flip, in each byte
   // Where D's element (row, column) is: lanes are added, columns count from D's address.
   std::vector<uint8_t> row_lanes;
   std::vector<layout::TensorCell> columns;
   uint64_t flops = 0;
 };
 
-// The product of a descriptor in which nothing is wrong; none where the machine has no such.
+// The product of a descriptor in which nothing is wrong, with so many scale factors a row; none where the
+// machine has no such.
 std::optional<TensorProduct> make_tensor_product(const layout::TensorInstructionDescriptor& descriptor,
-                                                 layout::DataPath path, numeric::Arch machine);
+                                                 layout::DataPath path, uint32_t scales,
+                                                 numeric::Arch machine);
 
 // A matrix in shared memory.
 struct TensorShared {
@@ -53,12 +62,19 @@ struct TensorShared {
   uint32_t chunk(uint32_t index, uint32_t element_bytes) const;
 };
 
+// The place of an address that a descriptor leads to.
+MemoryPlace shared_place_at(Cta& cta, uint32_t offset);
+
+// 16 elements of so many bits, the first bytes of a chunk, become its 16 bytes.
+void unpack_chunk(std::byte* chunk, uint32_t bits);
+
 struct TensorMma {
   const TensorProduct* product = nullptr; // of the instruction's plan
   Cta* cta = nullptr;
   std::optional<TensorShared> a; // none: in tensor memory
   TensorShared b;
-  layout::TensorCell a_cell, d_cell; // addresses: of D the lane is that of row 0
+  uint32_t a_scales = 0, b_scales = 0; // columns where they begin
+  layout::TensorCell a_cell, d_cell;   // addresses: of D the lane is that of row 0
   bool accumulates = false;
   int scale_d = 0;                                          // D is multiplied by 2^-scale_d before
   std::array<LaneMask, TensorMemory::kQuarters> disabled{}; // lanes of D that stay

@@ -90,8 +90,8 @@ using Plans =
                struct CtaConstants, struct FencedCopyPlan, struct FixedShuffle, struct LaunchConstants,
                struct LoadOfCopy, struct M8n8Plan, struct MbarrierPlan, struct MmaPlan, struct MmaRun,
                struct Refusal, struct ReplacePlan, struct RequestPlan, struct SettledRun, struct SurfacePlan,
-               struct TensorAllocationPlan, struct TensorCommitPlan, struct TensorMmaPlan,
-               struct TensorMovePlan, struct TensorPlan, struct TexturePlan, struct WgmmaPlan,
-               struct WmmaMovePlan>;
+               struct TensorAllocationPlan, struct TensorCommitPlan, struct TensorCpPlan,
+               struct TensorMmaPlan, struct TensorMovePlan, struct TensorPlan, struct TexturePlan,
+               struct WgmmaPlan, struct WmmaMovePlan>;
 
 } // namespace lemma::vgpu

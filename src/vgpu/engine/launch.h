@@ -87,13 +87,13 @@ enum class SplitState : uint8_t {
   at_collective, // waits at a warp-wide instruction for other lanes of the warp
   at_barrier,    // waits at a CTA barrier
   at_cluster_barrier,
-  at_mbarrier,  // a try_wait waits for a phase to complete
-  at_warpgroup, // waits at a wgmma instruction for the other warps of its warpgroup
-  at_registers, // waits at a setmaxnreg.inc for registers that other warpgroups give back
+  at_mbarrier,      // a try_wait waits for a phase to complete
+  at_warpgroup,     // waits at a wgmma instruction for the other warps of its warpgroup
+  at_registers,     // waits at a setmaxnreg.inc for registers that other warpgroups give back
   at_tensor_memory, // a tcgen05.alloc waits for columns, or for the other CTA of its pair
-  at_grid_wait, // griddepcontrol.wait: a grid before this one has not ended
-  polling,      // its loop came round with nothing changed but, perhaps, the clock
-  sleeping,     // nanosleep
+  at_grid_wait,     // griddepcontrol.wait: a grid before this one has not ended
+  polling,          // its loop came round with nothing changed but, perhaps, the clock
+  sleeping,         // nanosleep
 };
 
 // Virtual time, in ticks of 2 GHz (about an H200's 1.98 GHz). See waiting.h.

@@ -1,4 +1,4 @@
-// tcgen05.mma and tcgen05.commit: what a thread issues.
+// tcgen05.mma, tcgen05.cp and tcgen05.commit: what a thread issues.
 //
 // An operation runs after those that its thread has issued before: that is one of the orders that the PTX ISA
 // allows, for it orders only some of them. What the ISA leaves undefined and can be seen is a fault: a field
@@ -8,6 +8,7 @@
 //
 // PTX ISA: "tcgen05.mma", "tcgen05.commit". Tests: tests/unit/vgpu/tensor_mma_test.cc.
 #include "vgpu/async/tensor_mma.h"
+#include "vgpu/async/tensor_cp.h"
 
 #include "isa/machine.h"
 #include "vgpu/code/decoder.h"
@@ -35,11 +36,20 @@ struct TensorMmaPlan {
   layout::TensorInstruction instruction;
   numeric::Arch machine{};
   int64_t d_offset = 0, a_offset = 0; // of the addresses
+  int64_t a_scales_offset = 0, b_scales_offset = 0;
   uint32_t disable_words = 0;
   int scale_d = 0; // scale-input-d
   // The products that were asked for, by instruction descriptor.
   mutable std::mutex mutex;
   mutable std::map<uint32_t, TensorProduct> products;
+};
+
+struct TensorCpPlan {
+  layout::CopyShape shape{};
+  layout::CopyMulticast multicast{};
+  uint8_t cta_group = 1;
+  uint32_t packed_bits = 8;
+  int64_t offset = 0; // of the address
 };
 
 struct TensorCommitPlan {
@@ -50,8 +60,8 @@ struct TensorCommitPlan {
 
 namespace {
 
-// Sources of tcgen05.mma; the words of disable-output-lane follow.
-enum : int { kD, kA, kB, kDescriptor, kEnable, kDisable };
+// Sources of tcgen05.mma; the words of disable-output-lane follow, or the addresses of the scale factors.
+enum : int { kD, kA, kB, kDescriptor, kEnable, kDisable, kScaleA = kDisable, kScaleB };
 
 // Null after a fault.
 const TensorProduct* find_product(Exec& x, const DecodedInst& in, uint32_t bits, int lane) {
@@ -69,7 +79,8 @@ const TensorProduct* find_product(Exec& x, const DecodedInst& in, uint32_t bits,
     x.misuse(in, "tcgen05.descriptor", *problem + " (undefined behaviour)", lane);
     return nullptr;
   }
-  std::optional<TensorProduct> product = make_tensor_product(descriptor, *path, plan.machine);
+  std::optional<TensorProduct> product =
+      make_tensor_product(descriptor, *path, plan.instruction.scale_vec, plan.machine);
   if (!product) {
     x.fault(in, FaultKind::unsupported,
             fmt::format(
@@ -82,22 +93,19 @@ const TensorProduct* find_product(Exec& x, const DecodedInst& in, uint32_t bits,
   return &plan.products.emplace(bits, std::move(*product)).first->second;
 }
 
-// A matrix in shared memory, all of whose chunks are there and written. False after a fault.
-bool check_shared(Exec& x, const DecodedInst& in, const TensorShared& matrix, const TensorProduct& product,
-                  uint32_t rows, std::string_view name, int lane) {
-  const uint64_t bits = matrix.descriptor.bits;
-  const WgmmaChecks::Matrix known{bits, uint64_t{product.element_bytes} << 32 | rows << 1 |
-                                            uint64_t{matrix.mn_major}};
-  if (x.cta->wgmma_checks.contains(known))
-    return true;
+// Chunks in shared memory, chunk_at(0) to chunk_at(count - 1), all of which are there and written. False
+// after a fault.
+template <class F>
+bool check_chunks(Exec& x, const DecodedInst& in, const TensorSmemDescriptor& d, uint32_t count, F&& chunk_at,
+                  std::string_view name, int lane, bool& all_written) {
+  const uint64_t bits = d.bits;
   const uint64_t size = x.cta->shared.size();
   const Access shared = x.find(in, isa::StateSpace::shared, kSharedReservedBytes, size - kSharedReservedBytes,
                                AccessKind::read);
   uint32_t hole = 0;
-  for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i) {
-    const uint32_t at = matrix.chunk(i, product.element_bytes);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t at = chunk_at(i);
     if (at < kSharedReservedBytes || at + layout::kChunkBytes > size) {
-      const TensorSmemDescriptor& d = matrix.descriptor;
       x.fault_at(
           in, FaultKind::out_of_bounds,
           fmt::format("the descriptor of {} ({:#018x}) leads to shared address {:#x}, outside the CTA's "
@@ -112,9 +120,24 @@ bool check_shared(Exec& x, const DecodedInst& in, const TensorShared& matrix, co
     if (hole == 0 && !shared.was_written(at - kSharedReservedBytes, layout::kChunkBytes))
       hole = at;
   }
+  all_written = hole == 0;
   if (hole != 0)
     x.uninitialized(in, lane, fmt::format("shared memory of {} at {:#x}", name, hole));
-  else
+  return true;
+}
+
+// The same of a matrix, once for all of its products.
+bool check_shared(Exec& x, const DecodedInst& in, const TensorShared& matrix, const TensorProduct& product,
+                  uint32_t rows, std::string_view name, int lane) {
+  const WgmmaChecks::Matrix known{matrix.descriptor.bits, uint64_t{product.element_bytes} << 32 | rows << 1 |
+                                                              uint64_t{matrix.mn_major}};
+  bool all_written = x.cta->wgmma_checks.contains(known);
+  if (all_written)
+    return true;
+  const auto chunk_at = [&](uint32_t i) { return matrix.chunk(i, product.element_bytes); };
+  if (!check_chunks(x, in, matrix.descriptor, rows * kTensorRowChunks, chunk_at, name, lane, all_written))
+    return false;
+  if (all_written)
     x.cta->wgmma_checks.insert(known);
   return true;
 }
@@ -169,6 +192,33 @@ void check_written(Exec& x, const DecodedInst& in, const TensorMma& mma, int lan
   }
 }
 
+// Where the scale factors of so many rows begin, a column; those that were never written are counted. None
+// after a fault.
+std::optional<uint32_t> find_scales(Exec& x, const DecodedInst& in, TensorAddress at, uint32_t rows,
+                                    std::string_view name, int lane) {
+  if (at.lane != 0) {
+    x.misuse(in, "tcgen05.address",
+             fmt::format("{} begins at lane {} of tensor memory (undefined behaviour)", name, at.lane), lane,
+             {"legal: lane 0"}, at.encode());
+    return std::nullopt;
+  }
+  if (!check_columns(x, in, *x.cta, at.column, (rows + kWarpSize - 1) / kWarpSize, lane))
+    return std::nullopt;
+  if (x.launch->config.async != AsyncMode::eager) // they may be yet to come
+    return at.column;
+  for (uint32_t row = 0; row < rows; ++row)
+    for (uint32_t quarter = 0; quarter < TensorMemory::kQuarters; ++quarter) {
+      const uint32_t column = at.column + row / kWarpSize;
+      if ((x.cta->tensor.memory->written(column)[quarter] >> row % kWarpSize & 1) != 0)
+        continue;
+      x.uninitialized(in, lane,
+                      fmt::format("tensor memory of {} at lane {}, column {}", name,
+                                  quarter * kWarpSize + row % kWarpSize, column));
+      return at.column;
+    }
+  return at.column;
+}
+
 // What one lane asks for; false after a fault.
 bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
   const auto& plan = x.plan<TensorMmaPlan>(in);
@@ -208,6 +258,17 @@ bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
   if (!b)
     return false;
   mma.b = *b;
+  if (mma.product->scales != 0) {
+    const auto of_a =
+        find_scales(x, in, address(kScaleA, plan.a_scales_offset), descriptor.m, "scale-A", lane);
+    const auto of_b =
+        of_a ? find_scales(x, in, address(kScaleB, plan.b_scales_offset), descriptor.n, "scale-B", lane)
+             : std::nullopt;
+    if (!of_b)
+      return false;
+    mma.a_scales = *of_a;
+    mma.b_scales = *of_b;
+  }
   mma.scale_d = plan.scale_d;
   mma.accumulates = (x.pred(in, kEnable) >> lane & 1) != 0;
   for (uint32_t i = 0; i < plan.disable_words && i < mma.disabled.size(); ++i)
@@ -248,6 +309,12 @@ bool has_word_not_modelled(const ptx::Instruction& instruction) {
   return std::ranges::any_of(kWords, [&](Qual word) { return instruction.has(word); });
 }
 
+uint32_t scales_of_row(const ptx::Instruction& instruction, layout::TensorKind kind) {
+  if (instruction.has(Qual::scale_vec_4X) || instruction.has(Qual::block16))
+    return 4;
+  return kind == layout::TensorKind::mxf8f6f4 ? 1 : 2;
+}
+
 bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   const auto& operands = instruction.operands;
   TensorMmaPlan& plan = d.make_plan<TensorMmaPlan>(in);
@@ -263,9 +330,11 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
       after_descriptor < operands.size() && operands[after_descriptor].kind == ptx::OperandKind::vector
           ? d.count(after_descriptor)
           : 0;
-  const size_t enable = after_descriptor + (disable != 0);
-  if (!has_kind || layout::is_block_scaled(plan.kind) || !machine || has_word_not_modelled(instruction))
+  const bool is_scaled = layout::is_block_scaled(plan.kind);
+  const size_t enable = after_descriptor + (is_scaled ? 2 : disable != 0 ? 1 : 0);
+  if (!has_kind || !machine || has_word_not_modelled(instruction))
     return false;
+  plan.instruction.scale_vec = is_scaled ? scales_of_row(instruction, plan.kind) : 0;
   if (operands.size() > enable + 1)
     plan.scale_d = static_cast<int>(operands[enable + 1].bits);
   plan.machine = *machine;
@@ -286,8 +355,83 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
   srcs.push_back(d.src(enable, Type::pred));
   if (disable != 0)
     d.add_srcs(srcs, after_descriptor, Type::b32);
+  if (is_scaled) {
+    const PlacedAddress of_a = d.address(after_descriptor), of_b = d.address(after_descriptor + 1);
+    plan.a_scales_offset = of_a.offset;
+    plan.b_scales_offset = of_b.offset;
+    srcs.insert(srcs.end(), {of_a.base, of_b.base});
+  }
   in.handler = run_mma;
   d.set_operands(in, {}, srcs);
+  return true;
+}
+
+// --- tcgen05.cp
+
+bool read_cp(Exec& x, const DecodedInst& in, int lane, TensorCp& cp) {
+  const auto& plan = x.plan<TensorCpPlan>(in);
+  if (!use_cta_group(x, in, plan.cta_group, lane))
+    return false;
+  cp.cta = x.cta;
+  cp.shape = plan.shape;
+  cp.multicast = plan.multicast;
+  cp.packed_bits = plan.packed_bits;
+  const auto to = TensorAddress::decode(
+      static_cast<uint32_t>(x.src_lane(in, 0, lane) + static_cast<uint64_t>(plan.offset)));
+  if (to.lane != 0) {
+    x.misuse(in, "tcgen05.address",
+             fmt::format("the copy begins at lane {} of tensor memory (undefined behaviour)", to.lane), lane,
+             {"legal: lane 0"}, to.encode());
+    return false;
+  }
+  if (!check_columns(x, in, *x.cta, to.column, layout::copy_columns(plan.shape), lane))
+    return false;
+  cp.to = {to.lane, to.column};
+  cp.from.descriptor = TensorSmemDescriptor::decode(x.src_lane(in, 1, lane));
+  if (const auto problem = layout::wrong(cp.from.descriptor, {.operand = "s-desc"})) {
+    x.misuse(in, "tcgen05.descriptor", *problem + " (undefined behaviour)", lane);
+    return false;
+  }
+  if (const auto chunks = cp.from.descriptor.as_wgmma())
+    cp.from.chunks = *chunks;
+  bool all_written = false;
+  return check_chunks(
+      x, in, cp.from.descriptor, layout::copy_rows(cp.shape) * cp.row_chunks(),
+      [&](uint32_t i) { return cp.chunk(i); }, "s-desc", lane, all_written);
+}
+
+Step run_cp(Exec& x, const DecodedInst& in) {
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    TensorCp cp;
+    if (!read_cp(x, in, lane, cp))
+      return Step::stopped;
+    AsyncOperation operation;
+    operation.kind = AsyncKind::tensor_cp;
+    operation.issuer = x.issuer(in, lane);
+    operation.cp = std::make_shared<const TensorCp>(cp);
+    if (!start(x, std::move(operation)))
+      return Step::stopped;
+  }
+  return Step::next;
+}
+
+bool select_cp(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
+  TensorCpPlan& plan = d.make_plan<TensorCpPlan>(in);
+  for (const Qual qual : instruction.quals()) {
+    const std::string word = fmt::format(".{}", isa::to_string(qual));
+    if (const auto shape = layout::copy_shape(word))
+      plan.shape = *shape;
+    if (const auto multicast = layout::copy_multicast(word))
+      plan.multicast = *multicast;
+  }
+  if (instruction.has(Qual::cta_group_2))
+    return false;
+  plan.packed_bits = instruction.has(Qual::b4x16_p64) ? 4 : instruction.has(Qual::b6x16_p32) ? 6 : 8;
+  const PlacedAddress to = d.address(0);
+  plan.offset = to.offset;
+  in.handler = run_cp;
+  d.set_operands(in, {}, {to.base, d.src(1, Type::b64)});
   return true;
 }
 
@@ -340,6 +484,7 @@ bool select_commit(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
 
 void add_tensor_mma_selectors(SelectorTable& table) {
   table.add(Opcode::tcgen05_mma, select_mma);
+  table.add(Opcode::tcgen05_cp, select_cp);
   table.add(Opcode::tcgen05_commit, select_commit);
 }
 

@@ -1,0 +1,33 @@
+// A chunk is four cells of each lane that its row goes to.
+#include "vgpu/async/tensor_cp.h"
+
+#include <cstring>
+
+namespace lemma::vgpu {
+
+void each_source(const TensorCp& cp, const AsyncOperation::Visit& visit) {
+  for (uint32_t i = 0; i < layout::copy_rows(cp.shape) * cp.row_chunks(); ++i)
+    visit(shared_place_at(*cp.cta, cp.chunk(i)), layout::kChunkBytes);
+}
+
+void execute(const TensorCp& cp) {
+  constexpr uint32_t kCells = layout::kChunkBytes / 4;
+  TensorMemory& memory = *cp.cta->tensor.memory;
+  for (uint32_t i = 0; i < layout::copy_rows(cp.shape) * cp.row_chunks(); ++i) {
+    std::byte chunk[layout::kChunkBytes];
+    std::memcpy(chunk, cp.cta->async_read(cp.chunk(i)), sizeof chunk);
+    if (cp.packed_bits < 8)
+      unpack_chunk(chunk, cp.packed_bits);
+    uint32_t cells[kCells];
+    std::memcpy(cells, chunk, sizeof cells);
+    for (const uint8_t of_row : layout::copy_lanes(cp.shape, cp.multicast, i / cp.row_chunks()))
+      for (uint32_t cell = 0; cell < kCells; ++cell) {
+        const uint32_t column = cp.to.column + i % cp.row_chunks() * kCells + cell,
+                       lane = cp.to.lane + of_row;
+        memory.column(column)[lane] = cells[cell];
+        memory.written(column)[lane / kWarpSize] |= LaneMask{1} << lane % kWarpSize;
+      }
+  }
+}
+
+} // namespace lemma::vgpu
