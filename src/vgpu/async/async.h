@@ -27,6 +27,7 @@
 #include "vgpu/async/async_operation.h"
 #include "vgpu/engine/watch.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -78,6 +79,14 @@ public:
   void read_sources(const std::function<void(const AsyncOperation&)>& unwaited);
   // Completes everything, the thread groups too: the cluster ends.
   void drain();
+
+  // The first in flight, in the order of issue, of those that nobody waits for by a group; null: none is
+  // such.
+  template <class F>
+  const AsyncOperation* find(F&& is_such) const {
+    const auto found = std::ranges::find_if(unordered_, is_such);
+    return found == unordered_.end() ? nullptr : &*found;
+  }
 
   uint64_t completed() const { return completed_; }
   // Operations in flight that nobody waits for by a group.

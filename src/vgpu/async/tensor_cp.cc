@@ -5,6 +5,11 @@
 
 namespace lemma::vgpu {
 
+bool accesses(const TensorCp& cp, const Cta& cta, uint32_t column, uint32_t count) {
+  return cp.cta == &cta && cp.to.column < column + count &&
+         column < cp.to.column + layout::copy_columns(cp.shape);
+}
+
 void each_source(const TensorCp& cp, const AsyncOperation::Visit& visit) {
   for (uint32_t i = 0; i < layout::copy_rows(cp.shape) * cp.row_chunks(); ++i)
     visit(shared_place_at(*cp.cta, cp.chunk(i)), layout::kChunkBytes);

@@ -27,6 +27,9 @@ struct TensorCp {
   }
 };
 
+// Does it write one of the CTA's columns [column, column + count)?
+bool accesses(const TensorCp& cp, const Cta& cta, uint32_t column, uint32_t count);
+
 // Calls visit(place, bytes) for the chunks of shared memory that it reads.
 void each_source(const TensorCp& cp, const AsyncOperation::Visit& visit);
 

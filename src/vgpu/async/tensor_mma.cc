@@ -271,6 +271,21 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
   return product;
 }
 
+bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t count) {
+  const TensorProduct& product = *mma.product;
+  const auto touches = [&](uint32_t first, uint32_t columns) {
+    return first < column + count && column < first + columns;
+  };
+  uint32_t of_d = 0;
+  for (const TensorCell at : product.columns)
+    of_d = std::max(of_d, at.column + 1);
+  const auto of_scales = [](uint32_t rows) { return (rows + kWarpSize - 1) / kWarpSize; };
+  return mma.cta == &cta &&
+         (touches(mma.d_cell.column, of_d) || (!mma.a && touches(mma.a_cell.column, kTensorRowBytes / 4)) ||
+          (product.scales != 0 && (touches(mma.a_scales, of_scales(product.descriptor.m)) ||
+                                   touches(mma.b_scales, of_scales(product.descriptor.n)))));
+}
+
 void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit) {
   const TensorProduct& product = *mma.product;
   const auto of_matrix = [&](const TensorShared& matrix, uint32_t rows) {

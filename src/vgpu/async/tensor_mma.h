@@ -80,6 +80,9 @@ struct TensorMma {
   std::array<LaneMask, TensorMemory::kQuarters> disabled{}; // lanes of D that stay
 };
 
+// Does it access one of the CTA's columns [column, column + count)?
+bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t count);
+
 // Calls visit(place, bytes) for the chunks of shared memory that it reads.
 void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit);
 

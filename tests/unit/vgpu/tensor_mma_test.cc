@@ -373,6 +373,19 @@ TEST(TensorMma, LateOperationsRunInTheirOrder) {
   }
 }
 
+// Without a wait, the columns are given back under the product.
+TEST(TensorMma, ColumnsInUseMayNotBeGivenBack) {
+  const Case c = case_of(kF16, kF16);
+  std::string text = text_of(c);
+  text.replace(text.find("@!%p bra WAIT;"), 14, "");
+  Kernel kernel(text);
+  kernel.config().block = {128, 1, 1};
+  kernel.config().async = AsyncMode::late;
+  const uint64_t zeros = kernel.buffer(std::vector<std::byte>(65536));
+  const Report report = kernel.run({kernel.buffer(std::vector<uint32_t>(128 * 16)), zeros, zeros});
+  EXPECT_NE(fault_text(report).find("which a tcgen05.mma at line "), std::string::npos) << fault_text(report);
+}
+
 TEST(TensorMma, WrongDescriptorsAreNamed) {
   Case c = case_of(kF16, kF16);
   c.more = 1u << 6;

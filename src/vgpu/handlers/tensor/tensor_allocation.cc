@@ -2,6 +2,7 @@
 // CTA may have given columns back, or the peer of a pair may have asked.
 #include "vgpu/handlers/tensor/tensor_allocation.h"
 
+#include "vgpu/async/tensor_cp.h"
 #include "vgpu/code/decoder.h"
 #include "vgpu/engine/observer.h"
 #include "vgpu/engine/schedule.h"
@@ -180,6 +181,17 @@ Step run_dealloc(Exec& x, const DecodedInst& in) {
                     *columns, *address),
         0, std::move(notes));
   }
+  if (const AsyncOperation* user = x.async().find([&](const AsyncOperation& operation) {
+        return (operation.mma && accesses(*operation.mma, *x.cta, block->column, block->columns)) ||
+               (operation.cp && accesses(*operation.cp, *x.cta, block->column, block->columns));
+      }))
+    return x.misuse(
+        in, "tcgen05.alloc",
+        fmt::format("the CTA gives back columns {} to {} of tensor memory, which a {} at line {} uses, "
+                    "and nobody has waited for it (undefined behaviour)",
+                    block->column, block->column + block->columns - 1, to_string(user->kind),
+                    place_of(*user->issuer.code, user->issuer.instruction).ptx_line),
+        0, {"fix: tcgen05.commit behind it, and a wait at its mbarrier before tcgen05.dealloc"});
   use.memory->release(block->column, block->columns);
   use.blocks.erase(block);
   x.effect();
