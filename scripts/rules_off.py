@@ -32,7 +32,7 @@ class Rule(NamedTuple):
 
 
 RULES = (
-    Rule("program order", "accessor.h", "if (earlier.agent == warp.knowledge.agent())\n      return earlier.whole_warp && record.whole_warp ? vgpu::kAllLanes : own;", ""),
+    Rule("program order", "accessor.h", "if (earlier.agent == warp.knowledge.agent())\n      return earlier.every_lane || record.every_lane || (earlier.whole_warp && record.whole_warp)\n                 ? vgpu::kAllLanes\n                 : own;", ""),
     Rule(
         "barriers hand on",
         "checker.cc",
