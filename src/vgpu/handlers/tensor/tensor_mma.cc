@@ -178,17 +178,20 @@ bool check_lane(Exec& x, const DecodedInst& in, const TensorProduct& product, Te
 // Counts cells of D that the product is added to and that were never written.
 void check_written(Exec& x, const DecodedInst& in, const TensorMma& mma, int lane) {
   const TensorProduct& product = *mma.product;
+  std::array<LaneMask, TensorMemory::kQuarters> of_rows{};
+  for (const uint8_t row : product.row_lanes)
+    of_rows[(row + mma.d_cell.lane) / kWarpSize] |= LaneMask{1} << (row + mma.d_cell.lane) % kWarpSize;
   for (const layout::TensorCell at : product.columns) {
     const LaneMask* written = x.cta->tensor.memory->written(mma.d_cell.column + at.column);
-    for (const uint8_t row : product.row_lanes) {
-      const uint32_t of = row + mma.d_cell.lane + at.lane;
-      if ((written[of / kWarpSize] >> of % kWarpSize & 1) != 0)
-        continue;
-      x.uninitialized(
-          in, lane,
-          fmt::format("tensor memory of D at lane {}, column {}", of, mma.d_cell.column + at.column));
-      return;
-    }
+    const uint32_t quarters = at.lane / kWarpSize; // a column's lanes are whole quarters further
+    for (uint32_t quarter = quarters; quarter < TensorMemory::kQuarters; ++quarter)
+      if (const LaneMask missing = of_rows[quarter - quarters] & ~written[quarter]; missing != 0) {
+        x.uninitialized(in, lane,
+                        fmt::format("tensor memory of D at lane {}, column {}",
+                                    quarter * kWarpSize + static_cast<uint32_t>(std::countr_zero(missing)),
+                                    mma.d_cell.column + at.column));
+        return;
+      }
   }
 }
 
