@@ -4,7 +4,7 @@
 // Rows lie in shared memory as those of a K-major matrix do. Elements of 4 and 6 bits that are unpacked
 // become the low bits of a byte, the others are zero: assumed, as ldmatrix does.
 //
-// PTX ISA: "tcgen05.cp". Tests: tests/unit/vgpu/tensor_mma_test.cc.
+// PTX ISA: "tcgen05.cp". Tests: tests/unit/vgpu/tensor_scale_test.cc.
 #pragma once
 
 #include "layout/tensor_memory.h"

@@ -193,14 +193,11 @@ MatrixOutputs multiply(const TensorMma& mma, const std::byte* a, const std::byte
 
 // D's cells count as written, but for lanes that stay.
 void mark_written(const TensorMma& mma) {
-  std::array<LaneMask, TensorMemory::kQuarters> of_rows{};
-  for (const uint8_t row : mma.product->row_lanes)
-    of_rows[(row + mma.d_cell.lane) / kWarpSize] |= LaneMask{1} << (row + mma.d_cell.lane) % kWarpSize;
   for (const TensorCell at : mma.product->columns) {
     LaneMask* written = mma.cta->tensor.memory->written(mma.d_cell.column + at.column);
-    const uint32_t quarters = at.lane / kWarpSize; // a column's lanes are whole quarters further
-    for (uint32_t q = 0; q + quarters < of_rows.size(); ++q)
-      written[q + quarters] |= of_rows[q] & ~mma.disabled[q + quarters];
+    const auto lanes = lanes_of_d(mma, at);
+    for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
+      written[quarter] |= lanes[quarter] & ~mma.disabled[quarter];
   }
 }
 
@@ -265,10 +262,22 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
   for (uint32_t row = 0; row < descriptor.m; ++row)
     product.row_lanes.push_back(
         static_cast<uint8_t>(layout::accumulator_cell(path, descriptor.m, descriptor.n, row, 0).cell.lane));
+  for (const uint8_t lane : product.row_lanes)
+    product.row_quarters[lane / kWarpSize] |= LaneMask{1} << lane % kWarpSize;
   for (uint32_t column = 0; column < descriptor.n; ++column)
     product.columns.push_back(layout::accumulator_cell(path, descriptor.m, descriptor.n, 0, column).cell);
+  product.d_columns = layout::accumulator_columns(path, descriptor.n);
   product.flops = 2 * uint64_t{descriptor.m} * descriptor.n * descriptor.k();
   return product;
+}
+
+std::array<LaneMask, TensorMemory::kQuarters> lanes_of_d(const TensorMma& mma, TensorCell column) {
+  const uint32_t further = mma.d_cell.lane + column.lane;
+  std::array<LaneMask, TensorMemory::kQuarters> lanes{};
+  for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
+    if (quarter >= further / kWarpSize)
+      lanes[quarter] = mma.product->row_quarters[quarter - further / kWarpSize] << further % kWarpSize;
+  return lanes;
 }
 
 bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t count) {
@@ -276,14 +285,11 @@ bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t co
   const auto touches = [&](uint32_t first, uint32_t columns) {
     return first < column + count && column < first + columns;
   };
-  uint32_t of_d = 0;
-  for (const TensorCell at : product.columns)
-    of_d = std::max(of_d, at.column + 1);
-  const auto of_scales = [](uint32_t rows) { return (rows + kWarpSize - 1) / kWarpSize; };
   return mma.cta == &cta &&
-         (touches(mma.d_cell.column, of_d) || (!mma.a && touches(mma.a_cell.column, kTensorRowBytes / 4)) ||
-          (product.scales != 0 && (touches(mma.a_scales, of_scales(product.descriptor.m)) ||
-                                   touches(mma.b_scales, of_scales(product.descriptor.n)))));
+         (touches(mma.d_cell.column, product.d_columns) ||
+          (!mma.a && touches(mma.a_cell.column, kTensorRowBytes / 4)) ||
+          (product.scales != 0 && (touches(mma.a_scales, scale_columns(product.descriptor.m)) ||
+                                   touches(mma.b_scales, scale_columns(product.descriptor.n)))));
 }
 
 void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit) {

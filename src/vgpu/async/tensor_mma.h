@@ -11,7 +11,7 @@
 //
 // Not here: what is checked when it is issued (handlers/tensor/tensor_mma.cc), when it runs (async.h).
 //
-// PTX ISA: "tcgen05.mma". Tests: tests/unit/vgpu/tensor_mma_test.cc.
+// PTX ISA: "tcgen05.mma". Tests: tests/unit/vgpu/tensor_mma_test.cc, tensor_scale_test.cc.
 #pragma once
 
 #include "layout/tensor_instruction_descriptor.h"
@@ -42,7 +42,9 @@ struct TensorProduct {
   uint32_t negate_a = 0, negate_b = 0;  // sign bits to flip, in each byte
   // Where D's element (row, column) is: lanes are added, columns count from D's address.
   std::vector<uint8_t> row_lanes;
+  std::array<LaneMask, TensorMemory::kQuarters> row_quarters{}; // the same lanes, a word for each quarter
   std::vector<layout::TensorCell> columns;
+  uint32_t d_columns = 0; // that D takes
   uint64_t flops = 0;
 };
 
@@ -79,6 +81,14 @@ struct TensorMma {
   int scale_d = 0;                                          // D is multiplied by 2^-scale_d before
   std::array<LaneMask, TensorMemory::kQuarters> disabled{}; // lanes of D that stay
 };
+
+// Columns that the scale factors of so many rows take.
+constexpr uint32_t scale_columns(uint32_t rows) {
+  return (rows + kWarpSize - 1) / kWarpSize;
+}
+
+// The lanes of D in one of its columns, a word for each quarter.
+std::array<LaneMask, TensorMemory::kQuarters> lanes_of_d(const TensorMma& mma, layout::TensorCell column);
 
 // Does it access one of the CTA's columns [column, column + count)?
 bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t count);

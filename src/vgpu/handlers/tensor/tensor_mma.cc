@@ -161,12 +161,9 @@ std::optional<TensorShared> find_shared(Exec& x, const DecodedInst& in, uint64_t
   return matrix;
 }
 
-// The first lane of an operand in tensor memory of data path c or f is 0 or 16, of others 0. False after a
-// fault.
-bool check_lane(Exec& x, const DecodedInst& in, const TensorProduct& product, TensorAddress at,
-                std::string_view name, int lane) {
-  const bool has_halves =
-      product.row_lanes.size() > kWarpSize / 2 && product.row_lanes[kWarpSize / 2] == kWarpSize;
+// An operand in tensor memory begins at lane 0 or, where `has_halves`, at lane 16. False after a fault.
+bool check_lane(Exec& x, const DecodedInst& in, TensorAddress at, bool has_halves, std::string_view name,
+                int lane) {
   if (at.lane == 0 || (has_halves && at.lane == kWarpSize / 2))
     return true;
   x.misuse(in, "tcgen05.address",
@@ -175,21 +172,23 @@ bool check_lane(Exec& x, const DecodedInst& in, const TensorProduct& product, Te
   return false;
 }
 
+// Data paths c and f: D, and A with it, has 16 of each 32 lanes.
+bool has_halves(const TensorProduct& product) {
+  return product.row_lanes.size() > kWarpSize / 2 && product.row_lanes[kWarpSize / 2] == kWarpSize;
+}
+
 // Counts cells of D that the product is added to and that were never written.
 void check_written(Exec& x, const DecodedInst& in, const TensorMma& mma, int lane) {
-  const TensorProduct& product = *mma.product;
-  std::array<LaneMask, TensorMemory::kQuarters> of_rows{};
-  for (const uint8_t row : product.row_lanes)
-    of_rows[(row + mma.d_cell.lane) / kWarpSize] |= LaneMask{1} << (row + mma.d_cell.lane) % kWarpSize;
-  for (const layout::TensorCell at : product.columns) {
-    const LaneMask* written = x.cta->tensor.memory->written(mma.d_cell.column + at.column);
-    const uint32_t quarters = at.lane / kWarpSize; // a column's lanes are whole quarters further
-    for (uint32_t quarter = quarters; quarter < TensorMemory::kQuarters; ++quarter)
-      if (const LaneMask missing = of_rows[quarter - quarters] & ~written[quarter]; missing != 0) {
+  for (const layout::TensorCell at : mma.product->columns) {
+    const uint32_t column = mma.d_cell.column + at.column;
+    const LaneMask* written = x.cta->tensor.memory->written(column);
+    const auto lanes = lanes_of_d(mma, at);
+    for (uint32_t quarter = 0; quarter < TensorMemory::kQuarters; ++quarter)
+      if (const LaneMask missing = lanes[quarter] & ~written[quarter]; missing != 0) {
         x.uninitialized(in, lane,
                         fmt::format("tensor memory of D at lane {}, column {}",
                                     quarter * kWarpSize + static_cast<uint32_t>(std::countr_zero(missing)),
-                                    mma.d_cell.column + at.column));
+                                    column));
         return;
       }
   }
@@ -199,13 +198,8 @@ void check_written(Exec& x, const DecodedInst& in, const TensorMma& mma, int lan
 // after a fault.
 std::optional<uint32_t> find_scales(Exec& x, const DecodedInst& in, TensorAddress at, uint32_t rows,
                                     std::string_view name, int lane) {
-  if (at.lane != 0) {
-    x.misuse(in, "tcgen05.address",
-             fmt::format("{} begins at lane {} of tensor memory (undefined behaviour)", name, at.lane), lane,
-             {"legal: lane 0"}, at.encode());
-    return std::nullopt;
-  }
-  if (!check_columns(x, in, *x.cta, at.column, (rows + kWarpSize - 1) / kWarpSize, lane))
+  if (!check_lane(x, in, at, false, name, lane) ||
+      !check_columns(x, in, *x.cta, at.column, scale_columns(rows), lane))
     return std::nullopt;
   if (x.launch->config.async != AsyncMode::eager) // they may be yet to come
     return at.column;
@@ -237,16 +231,14 @@ bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
         static_cast<uint32_t>(x.src_lane(in, source, lane) + static_cast<uint64_t>(offset)));
   };
   const TensorAddress d = address(kD, plan.d_offset);
-  uint32_t columns = 0;
-  for (const layout::TensorCell at : mma.product->columns)
-    columns = std::max(columns, at.column + 1);
-  if (!check_lane(x, in, *mma.product, d, "D", lane) ||
-      !check_columns(x, in, *x.cta, d.column, columns, lane))
+  const bool halves = has_halves(*mma.product);
+  if (!check_lane(x, in, d, halves, "D", lane) ||
+      !check_columns(x, in, *x.cta, d.column, mma.product->d_columns, lane))
     return false;
   mma.d_cell = {d.lane, d.column};
   if (plan.instruction.a_in_tensor_memory) {
     const TensorAddress a = address(kA, plan.a_offset);
-    if (!check_lane(x, in, *mma.product, a, "A", lane) ||
+    if (!check_lane(x, in, a, halves, "A", lane) ||
         !check_columns(x, in, *x.cta, a.column, kTensorRowBytes / 4, lane))
       return false;
     mma.a_cell = {a.lane, a.column};
@@ -381,13 +373,8 @@ bool read_cp(Exec& x, const DecodedInst& in, int lane, TensorCp& cp) {
   cp.packed_bits = plan.packed_bits;
   const auto to = TensorAddress::decode(
       static_cast<uint32_t>(x.src_lane(in, 0, lane) + static_cast<uint64_t>(plan.offset)));
-  if (to.lane != 0) {
-    x.misuse(in, "tcgen05.address",
-             fmt::format("the copy begins at lane {} of tensor memory (undefined behaviour)", to.lane), lane,
-             {"legal: lane 0"}, to.encode());
-    return false;
-  }
-  if (!check_columns(x, in, *x.cta, to.column, layout::copy_columns(plan.shape), lane))
+  if (!check_lane(x, in, to, false, "the copy", lane) ||
+      !check_columns(x, in, *x.cta, to.column, layout::copy_columns(plan.shape), lane))
     return false;
   cp.to = {to.lane, to.column};
   cp.from.descriptor = TensorSmemDescriptor::decode(x.src_lane(in, 1, lane));

@@ -37,6 +37,12 @@ struct TensorMovePlan {
   bool is_row_of_lanes = false; // register r has the quarter's lanes of column r
   // Of register r and thread t, from the cell of the address: [r * 32 + t]; packed, two each.
   std::vector<TensorCell> cells;
+
+  size_t cells_of_value() const { return packed ? 2 : 1; }
+  std::span<const TensorCell> cells_of(int reg) const {
+    const size_t count = kWarpSize * cells_of_value();
+    return std::span(cells).subspan(static_cast<size_t>(reg) * count, count);
+  }
 };
 
 namespace {
@@ -121,10 +127,8 @@ Step run_load(Exec& x, const DecodedInst& in) {
   const Located located = locate(x, in, plan);
   if (!located.memory)
     return Step::stopped;
-  const size_t each = plan.packed ? 2 : 1;
   for (int r = 0; r < in.dst_count; ++r) {
-    const std::span cells =
-        std::span(plan.cells).subspan(static_cast<size_t>(r) * kWarpSize * each, kWarpSize * each);
+    const std::span<const TensorCell> cells = plan.cells_of(r);
     auto* d = x.dst<uint32_t>(in, r);
     if (plan.is_row_of_lanes && located.written(cells[0]) == kAllLanes) [[likely]] {
       std::memcpy(d, &located.cell(cells[0]), kWarpSize * sizeof *d);
@@ -147,10 +151,8 @@ Step run_store(Exec& x, const DecodedInst& in) {
   const Located located = locate(x, in, plan);
   if (!located.memory)
     return Step::stopped;
-  const size_t each = plan.packed ? 2 : 1;
   for (int r = 0; r < in.op_count - 1; ++r) {
-    const std::span cells =
-        std::span(plan.cells).subspan(static_cast<size_t>(r) * kWarpSize * each, kWarpSize * each);
+    const std::span<const TensorCell> cells = plan.cells_of(r);
     const auto* values = x.src<uint32_t>(in, r + 1);
     if (plan.is_row_of_lanes) {
       std::memcpy(&located.cell(cells[0]), values, kWarpSize * sizeof *values);
@@ -158,7 +160,7 @@ Step run_store(Exec& x, const DecodedInst& in) {
       continue;
     }
     for (size_t i = 0; i < cells.size(); ++i) {
-      const uint32_t value = values[i / each];
+      const uint32_t value = values[i / plan.cells_of_value()];
       located.cell(cells[i]) = plan.packed ? value >> 16 * (i % 2) & 0xffff : value;
       located.written(cells[i]) |= located.bit(cells[i]);
     }
