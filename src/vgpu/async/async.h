@@ -48,8 +48,8 @@ struct ThreadId {
 // The operations of one cluster that are in flight.
 class AsyncQueue {
 public:
-  // `budget`: what operations in flight draw on; it outlives them. Null: they are not counted. `observer`: is
-  // told what happens to operations; null: nobody.
+  // `budget`: what operations in flight draw on; it outlives them. Null: they are not counted. `watch`: who
+  // is told what happens to operations.
   void reset(AsyncMode mode, uint64_t seed, MemoryBudget* budget = nullptr, Watch watch = {});
 
   const Watch& watch() const { return watch_; }

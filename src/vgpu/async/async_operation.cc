@@ -17,6 +17,12 @@
 #include <cstring>
 
 namespace lemma::vgpu {
+
+static MemoryPlace place_of(const TensorBox::Run& run) {
+  return {isa::StateSpace::global, nullptr, run.allocation,
+          static_cast<uint64_t>(run.host - run.allocation->host), run.host};
+}
+
 namespace {
 
 using isa::StateSpace;
@@ -25,18 +31,6 @@ using layout::BoxRun;
 void write_marks(const MemoryPlace& to, uint64_t bytes) {
   if (to.allocation->init)
     to.allocation->init->set(to.offset, bytes);
-}
-
-MemoryPlace place_of(const SharedPlace& at) {
-  // A descriptor of wgmma is checked when all its warps have issued it.
-  const bool inside = at.offset < at.cta->shared.size();
-  return {StateSpace::shared, at.cta, nullptr, at.offset,
-          inside ? at.cta->shared.data() + at.offset : nullptr};
-}
-
-MemoryPlace place_of(const TensorBox::Run& run) {
-  return {StateSpace::global, nullptr, run.allocation, static_cast<uint64_t>(run.host - run.allocation->host),
-          run.host};
 }
 
 // --- signals
@@ -455,6 +449,13 @@ uint64_t bytes_inside(const TensorBox& box) {
 }
 
 } // namespace
+
+MemoryPlace place_of(const SharedPlace& at) {
+  // A descriptor of wgmma is checked when all its warps have issued it.
+  const bool inside = at.offset < at.cta->shared.size();
+  return {isa::StateSpace::shared, at.cta, nullptr, at.offset,
+          inside ? at.cta->shared.data() + at.offset : nullptr};
+}
 
 const char* to_string(AsyncKind kind) {
   constexpr std::array<const char*, kAsyncKinds> kNames = {"cp.async",         "cp.async.mbarrier.arrive",

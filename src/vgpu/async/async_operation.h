@@ -70,6 +70,9 @@ struct AsyncTarget {
   SharedPlace data = {}, mbarrier = {};
 };
 
+// The same as a place of any memory; no host where a descriptor leads outside of the CTA's.
+MemoryPlace place_of(const SharedPlace& at);
+
 // The bytes of a tensor that a box covers.
 struct TensorBox {
   struct Run {

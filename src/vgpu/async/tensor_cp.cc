@@ -12,7 +12,7 @@ bool accesses(const TensorCp& cp, const Cta& cta, uint32_t column, uint32_t coun
 
 void each_source(const TensorCp& cp, const AsyncOperation::Visit& visit) {
   for (uint32_t i = 0; i < layout::copy_rows(cp.shape) * cp.row_chunks(); ++i)
-    visit(shared_place_at(*cp.cta, cp.chunk(i)), layout::kChunkBytes);
+    visit(place_of({cp.cta, cp.chunk(i)}), layout::kChunkBytes);
 }
 
 void execute(const TensorCp& cp) {

@@ -213,11 +213,6 @@ void unpack_chunk(std::byte* chunk, uint32_t bits) {
   }
 }
 
-MemoryPlace shared_place_at(Cta& cta, uint32_t offset) {
-  return {
-      .space = isa::StateSpace::shared, .cta = &cta, .offset = offset, .host = cta.shared.data() + offset};
-}
-
 uint32_t TensorShared::chunk(uint32_t index, uint32_t element_bytes) const {
   const uint32_t depth = kTensorRowBytes / element_bytes;
   if (!mn_major)
@@ -296,7 +291,7 @@ void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit) {
   const TensorProduct& product = *mma.product;
   const auto of_matrix = [&](const TensorShared& matrix, uint32_t rows) {
     for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i)
-      visit(shared_place_at(*mma.cta, matrix.chunk(i, product.element_bytes)), layout::kChunkBytes);
+      visit(place_of({mma.cta, matrix.chunk(i, product.element_bytes)}), layout::kChunkBytes);
   };
   if (mma.a)
     of_matrix(*mma.a, product.descriptor.m);

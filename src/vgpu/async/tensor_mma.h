@@ -64,9 +64,6 @@ struct TensorShared {
   uint32_t chunk(uint32_t index, uint32_t element_bytes) const;
 };
 
-// The place of an address that a descriptor leads to.
-MemoryPlace shared_place_at(Cta& cta, uint32_t offset);
-
 // 16 elements of so many bits, the first bytes of a chunk, become its 16 bytes.
 void unpack_chunk(std::byte* chunk, uint32_t bits);
 

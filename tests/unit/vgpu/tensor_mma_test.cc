@@ -129,7 +129,7 @@ struct Operand {
 };
 
 struct Case {
-  Operand a, b;
+  Operand a = {}, b = {};
   uint32_t d_code = 1; // f16 0, f32 1, s32 2
   uint32_t more = 0;   // bits of the instruction descriptor
   std::string_view before = "", disable = "";
