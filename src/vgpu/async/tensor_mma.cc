@@ -2,6 +2,9 @@
 // that tiles of D are transposed on the way, sixteen columns at a time.
 #include "vgpu/async/tensor_mma.h"
 
+#include "isa/matrix_model.h"
+#include "layout/tensor_operands.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -11,33 +14,6 @@ namespace {
 using layout::TensorCell;
 using layout::TensorFormat;
 using numeric::FloatFormat;
-using numeric::IntegerFormat;
-
-FloatFormat float_format(TensorFormat format) {
-  return numeric::float_format_of(layout::to_string(format)).value();
-}
-
-IntegerFormat integer_format(TensorFormat format) {
-  return format == TensorFormat::u8 ? IntegerFormat::u8 : IntegerFormat::s8;
-}
-
-// Bits of an element in shared memory: of what is narrower than a byte, 16 elements in 16 bytes, padded.
-uint32_t stored_bits(TensorFormat format) {
-  switch (format) {
-  case TensorFormat::e2m1:
-    return 4;
-  case TensorFormat::e2m3:
-  case TensorFormat::e3m2:
-    return 6;
-  case TensorFormat::f16:
-  case TensorFormat::bf16:
-    return 16;
-  case TensorFormat::tf32:
-    return 32;
-  default:
-    return 8;
-  }
-}
 
 // Rows of K = 64 without padding.
 bool is_dense_fp4(const layout::TensorInstructionDescriptor& descriptor) {
@@ -45,7 +21,7 @@ bool is_dense_fp4(const layout::TensorInstructionDescriptor& descriptor) {
 }
 
 uint32_t sign_bit(TensorFormat format) {
-  const uint32_t bits = stored_bits(format);
+  const uint32_t bits = layout::element_bits(format);
   return bits >= 8 ? 0x80 : 1u << (bits - 1);
 }
 
@@ -73,7 +49,7 @@ void gather_shared(const TensorShared& matrix, const Cta& cta, const TensorProdu
       unpack_dense(shared + matrix.chunk(i, element_bytes), tile + size_t{i} * 2 * layout::kChunkBytes);
     return;
   }
-  const uint32_t bits = stored_bits(format), in_chunk = layout::kChunkBytes / element_bytes,
+  const uint32_t bits = layout::element_bits(format), in_chunk = layout::kChunkBytes / element_bytes,
                  depth = kTensorRowBytes / element_bytes;
   for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i) {
     std::byte chunk[layout::kChunkBytes];
@@ -229,27 +205,12 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
   product.descriptor = descriptor;
   const auto m = static_cast<int>(descriptor.m), n = static_cast<int>(descriptor.n),
              k = static_cast<int>(descriptor.k());
-  std::optional<numeric::DotModel> model;
-  if (layout::is_block_scaled(descriptor.kind)) {
-    const FloatFormat scale =
-        descriptor.scale == layout::ScaleFormat::ue4m3 ? FloatFormat::ue4m3 : FloatFormat::ue8m0;
-    if (!descriptor.k96)
-      model =
-          numeric::dot_model_block_scale(machine, numeric::DotUnit::tcgen05, float_format(descriptor.a),
-                                         float_format(descriptor.b), scale, k, k / static_cast<int>(scales));
-    product.scales = scales;
-  } else if (descriptor.kind == layout::TensorKind::i8) {
-    model = numeric::dot_model_integer(integer_format(descriptor.a), integer_format(descriptor.b),
-                                       descriptor.saturate);
-  } else {
-    const FloatFormat d = float_format(descriptor.d);
-    model = numeric::dot_model(machine, numeric::DotUnit::tcgen05, float_format(descriptor.a),
-                               float_format(descriptor.b), d, d, k);
-  }
+  const auto model = isa::tensor_model(descriptor, scales, machine);
   if (!model)
     return std::nullopt;
+  product.scales = scales;
   product.dot = numeric::DotPlan(*model, {.m = m, .n = n, .k = k});
-  product.element_bytes = std::max(stored_bits(descriptor.a), 8u) / 8;
+  product.element_bytes = std::max(layout::element_bits(descriptor.a), 8u) / 8;
   product.row_bytes = descriptor.k() * product.element_bytes;
   product.d_bytes = descriptor.d == TensorFormat::f16 ? 2 : 4;
   product.negate_a = descriptor.negate_a ? sign_bit(descriptor.a) : 0;
