@@ -10,6 +10,17 @@ bool accesses(const TensorCp& cp, const Cta& cta, uint32_t column, uint32_t coun
          column < cp.to.column + layout::copy_columns(cp.shape);
 }
 
+void each_cell_written(const TensorCp& cp, const TensorVisit& visit) {
+  TensorMemory::Lanes lanes{};
+  for (uint32_t row = 0; row < layout::copy_rows(cp.shape); ++row)
+    for (const uint8_t of_row : layout::copy_lanes(cp.shape, cp.multicast, row)) {
+      const uint32_t lane = cp.to.lane + of_row;
+      lanes[lane / kWarpSize] |= LaneMask{1} << lane % kWarpSize;
+    }
+  for (uint32_t column = 0; column < layout::copy_columns(cp.shape); ++column)
+    visit(*cp.cta, cp.to.column + column, lanes);
+}
+
 void each_source(const TensorCp& cp, const AsyncOperation::Visit& visit) {
   for (uint32_t i = 0; i < layout::copy_rows(cp.shape) * cp.row_chunks(); ++i)
     visit(place_of({cp.cta, cp.chunk(i)}), layout::kChunkBytes);

@@ -193,12 +193,10 @@ MatrixOutputs multiply(const TensorMma& mma, const std::byte* a, const std::byte
 
 // D's cells count as written, but for lanes that stay.
 void mark_written(const TensorMma& mma) {
-  for (const TensorCell at : mma.product->columns) {
-    LaneMask* written = mma.cta->tensor.memory->written(mma.d_cell.column + at.column);
-    const auto lanes = lanes_of_d(mma, at);
+  each_cell_written(mma, [](const Cta& cta, uint32_t column, const TensorMemory::Lanes& lanes) {
     for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
-      written[quarter] |= lanes[quarter] & ~mma.disabled[quarter];
-  }
+      cta.tensor.memory->written(column)[quarter] |= lanes[quarter];
+  });
 }
 
 } // namespace
@@ -266,13 +264,48 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
   return product;
 }
 
-std::array<LaneMask, TensorMemory::kQuarters> lanes_of_d(const TensorMma& mma, TensorCell column) {
-  const uint32_t further = mma.d_cell.lane + column.lane;
-  std::array<LaneMask, TensorMemory::kQuarters> lanes{};
+namespace {
+
+// Of rows of A and D, `further` lanes on.
+TensorMemory::Lanes lanes_of_rows(const TensorProduct& product, uint32_t further) {
+  TensorMemory::Lanes lanes{};
   for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
     if (quarter >= further / kWarpSize)
-      lanes[quarter] = mma.product->row_quarters[quarter - further / kWarpSize] << further % kWarpSize;
+      lanes[quarter] = product.row_quarters[quarter - further / kWarpSize] << further % kWarpSize;
   return lanes;
+}
+
+} // namespace
+
+TensorMemory::Lanes lanes_of_d(const TensorMma& mma, TensorCell column) {
+  return lanes_of_rows(*mma.product, mma.d_cell.lane + column.lane);
+}
+
+void each_cell_read(const TensorMma& mma, const TensorVisit& visit) {
+  const TensorProduct& product = *mma.product;
+  if (!mma.a)
+    for (uint32_t column = 0; column < kTensorRowBytes / 4; ++column)
+      visit(*mma.cta, mma.a_cell.column + column, lanes_of_rows(product, mma.a_cell.lane));
+  const auto scales = [&](uint32_t first, uint32_t rows) {
+    for (uint32_t row = 0; row < rows; row += kWarpSize) {
+      TensorMemory::Lanes lanes;
+      lanes.fill(rows - row < kWarpSize ? (LaneMask{1} << (rows - row)) - 1 : kAllLanes);
+      visit(*mma.cta, first + row / kWarpSize, lanes);
+    }
+  };
+  if (product.scales != 0) {
+    scales(mma.a_scales, product.descriptor.m);
+    scales(mma.b_scales, product.descriptor.n);
+  }
+}
+
+void each_cell_written(const TensorMma& mma, const TensorVisit& visit) {
+  for (const TensorCell at : mma.product->columns) {
+    TensorMemory::Lanes lanes = lanes_of_d(mma, at);
+    for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
+      lanes[quarter] &= ~mma.disabled[quarter];
+    visit(*mma.cta, mma.d_cell.column + at.column, lanes);
+  }
 }
 
 bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t count) {

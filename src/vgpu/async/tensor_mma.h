@@ -22,6 +22,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -42,7 +43,7 @@ struct TensorProduct {
   uint32_t negate_a = 0, negate_b = 0;  // sign bits to flip, in each byte
   // Where D's element (row, column) is: lanes are added, columns count from D's address.
   std::vector<uint8_t> row_lanes;
-  std::array<LaneMask, TensorMemory::kQuarters> row_quarters{}; // the same lanes, a word for each quarter
+  TensorMemory::Lanes row_quarters{}; // the same lanes, a word for each quarter
   std::vector<layout::TensorCell> columns;
   uint32_t d_columns = 0; // that D takes
   uint64_t flops = 0;
@@ -75,8 +76,8 @@ struct TensorMma {
   uint32_t a_scales = 0, b_scales = 0; // columns where they begin
   layout::TensorCell a_cell, d_cell;   // addresses: of D the lane is that of row 0
   bool accumulates = false;
-  int scale_d = 0;                                          // D is multiplied by 2^-scale_d before
-  std::array<LaneMask, TensorMemory::kQuarters> disabled{}; // lanes of D that stay
+  int scale_d = 0;                // D is multiplied by 2^-scale_d before
+  TensorMemory::Lanes disabled{}; // lanes of D that stay
 };
 
 // Columns that the scale factors of so many rows take.
@@ -84,8 +85,14 @@ constexpr uint32_t scale_columns(uint32_t rows) {
   return (rows + kWarpSize - 1) / kWarpSize;
 }
 
-// The lanes of D in one of its columns, a word for each quarter.
-std::array<LaneMask, TensorMemory::kQuarters> lanes_of_d(const TensorMma& mma, layout::TensorCell column);
+// The lanes of D in one of its columns.
+TensorMemory::Lanes lanes_of_d(const TensorMma& mma, layout::TensorCell column);
+
+// Calls visit(cta, column, lanes) for the cells of tensor memory that it reads, or writes. D of one that
+// accumulates is read and written, and comes as written alone.
+using TensorVisit = std::function<void(const Cta&, uint32_t column, const TensorMemory::Lanes& lanes)>;
+void each_cell_read(const TensorMma& mma, const TensorVisit& visit);
+void each_cell_written(const TensorMma& mma, const TensorVisit& visit);
 
 // Does it access one of the CTA's columns [column, column + count)?
 bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t count);

@@ -10,6 +10,7 @@
 #include "support/memory_budget.h"
 #include "vgpu/code/code.h"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -26,6 +27,7 @@ public:
   static constexpr uint32_t kLanes = 128, kColumns = 512;
   static constexpr uint32_t kLeastColumns = 32; // of an allocation
   static constexpr uint32_t kQuarters = kLanes / kWarpSize;
+  using Lanes = std::array<LaneMask, kQuarters>; // of a column, those of each quarter
 
   // `seed`: of what stands in columns that nobody has written.
   TensorMemory(MemoryBudget& budget, uint64_t seed);
