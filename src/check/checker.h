@@ -245,6 +245,8 @@ private:
                                  const TensorUses::Use& earlier, const TensorUses::Use& later,
                                  const TensorUses::Place& place);
 
+  bool is_other_way_round(const Key& key, const Finding& finding) const;
+
   // Rules of use (protocol.cc).
   struct Misuse {
     std::string_view id;

@@ -226,6 +226,17 @@ void Checker::conflict_in_tensor_memory(const ClusterState& cluster, const WarpS
   misuse(std::move(found));
 }
 
+// Of two operations that nothing orders, the one may come first or the other; which of the two findings is
+// made is then up to the schedule, and there may be both. The one in the order of the text tells more.
+bool Checker::is_other_way_round(const Key& key, const Finding& finding) const {
+  const auto& [id, one, other] = key;
+  const bool is_race = id == "race.tensor";
+  if ((!is_race && id != "async.unwaited") || !finding.earlier ||
+      finding.earlier->place.ptx_line <= finding.access.place.ptx_line)
+    return false;
+  return found_.contains({is_race ? "async.unwaited" : "race.tensor", one, other});
+}
+
 TensorOperation Checker::tensor_operation(const ClusterState& cluster, const vgpu::Exec& x, TensorDeed deed,
                                           uint32_t agent, Epoch epoch) {
   const WarpKnowledge& issuer = cluster.warps[x.cta->rank * cluster.warps_per_cta + x.warp->index].knowledge;
