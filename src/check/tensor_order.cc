@@ -218,9 +218,14 @@ void Checker::conflict_in_tensor_memory(const ClusterState& cluster, const WarpS
   case Standing::unordered:
     found.id = "race.tensor";
     found.message = fmt::format("a {} and a {} on the same tensor memory that nothing orders", first, then);
-    found.fix = fmt::format("the {} complete, tcgen05.fence::before_thread_sync, a barrier or an mbarrier "
-                            "between the two threads, tcgen05.fence::after_thread_sync, then the {}",
-                            first, then);
+    found.fix = {
+        "tcgen05.fence::before_thread_sync, a barrier (bar.sync) or an mbarrier between the two "
+        "threads, tcgen05.fence::after_thread_sync",
+        {{.kind = Remedy::Kind::meet,
+          .text = "tcgen05.fence::before_thread_sync;\nbar.sync 0;\ntcgen05.fence::after_thread_sync;",
+          .at = later.by->who.spot(),
+          .from = earlier.by->who.spot(),
+          .together = Together::cta}}};
     break;
   }
   misuse(std::move(found));
