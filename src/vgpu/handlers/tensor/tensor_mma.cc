@@ -1,14 +1,13 @@
-// tcgen05.mma, tcgen05.cp and tcgen05.commit: what a thread issues.
+// tcgen05.mma: what a thread asks for, and what is checked of it.
 //
-// An operation runs after those that its thread has issued before: that is one of the orders that the PTX ISA
-// allows, for it orders only some of them. What the ISA leaves undefined and can be seen is a fault: a field
-// of a descriptor, a matrix outside the CTA's shared memory, columns that are not the CTA's.
+// An operation of tcgen05 runs after those that its thread has issued before: that is one of the orders that
+// the PTX ISA allows, for it orders only some of them. What the ISA leaves undefined and can be seen is a
+// fault: a field of a descriptor, a matrix outside the CTA's shared memory, columns that are not the CTA's.
 //
 // Not here: what a product computes (async/tensor_mma.h), when operations run (async/async.h).
 //
-// PTX ISA: "tcgen05.mma", "tcgen05.commit". Tests: tests/unit/vgpu/tensor_mma_test.cc.
+// PTX ISA: "tcgen05.mma". Tests: tests/unit/vgpu/tensor_mma_test.cc, tensor_scale_test.cc.
 #include "vgpu/async/tensor_mma.h"
-#include "vgpu/async/tensor_cp.h"
 
 #include "isa/machine.h"
 #include "vgpu/code/decoder.h"
@@ -42,20 +41,6 @@ struct TensorMmaPlan {
   // The products that were asked for, by instruction descriptor.
   mutable std::mutex mutex;
   mutable std::map<uint32_t, TensorProduct> products;
-};
-
-struct TensorCpPlan {
-  layout::CopyShape shape{};
-  layout::CopyMulticast multicast{};
-  uint8_t cta_group = 1;
-  uint32_t packed_bits = 8;
-  int64_t offset = 0; // of the address
-};
-
-struct TensorCommitPlan {
-  PlacedAddress mbarrier;
-  uint8_t cta_group = 1;
-  bool has_mask = false;
 };
 
 namespace {
@@ -93,53 +78,23 @@ const TensorProduct* find_product(Exec& x, const DecodedInst& in, uint32_t bits,
   return &plan.products.emplace(bits, std::move(*product)).first->second;
 }
 
-// Chunks in shared memory, chunk_at(0) to chunk_at(count - 1), all of which are there and written. False
-// after a fault.
-template <class F>
-bool check_chunks(Exec& x, const DecodedInst& in, const TensorSmemDescriptor& d, uint32_t count, F&& chunk_at,
-                  std::string_view name, int lane, bool& all_written) {
-  const uint64_t bits = d.bits;
-  const uint64_t size = x.cta->shared.size();
-  const Access shared = x.find(in, isa::StateSpace::shared, kSharedReservedBytes, size - kSharedReservedBytes,
-                               AccessKind::read);
-  uint32_t hole = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t at = chunk_at(i);
-    if (at < kSharedReservedBytes || at + layout::kChunkBytes > size) {
-      x.fault_at(
-          in, FaultKind::out_of_bounds,
-          fmt::format("the descriptor of {} ({:#018x}) leads to shared address {:#x}, outside the CTA's "
-                      "shared memory ({:#x} to {:#x})",
-                      name, bits, at, kSharedReservedBytes, size),
-          lane, at,
-          {fmt::format("start address {:#x}, leading dimension byte offset {}, stride dimension byte offset "
-                       "{}, swizzle {}",
-                       d.start, d.leading, d.stride, layout::to_string(d.swizzle))});
-      return false;
-    }
-    if (hole == 0 && !shared.was_written(at - kSharedReservedBytes, layout::kChunkBytes))
-      hole = at;
-  }
-  all_written = hole == 0;
-  if (hole != 0)
-    x.uninitialized(in, lane, fmt::format("shared memory of {} at {:#x}", name, hole));
-  return true;
-}
-
-// The same of a matrix, once for all of its products.
+// The chunks of a matrix, once for all of its products.
 bool check_shared(Exec& x, const DecodedInst& in, const TensorShared& matrix, const TensorProduct& product,
                   uint32_t rows, std::string_view name, int lane) {
   const WgmmaChecks::Matrix known{matrix.descriptor.bits, uint64_t{product.element_bytes} << 32 | rows << 1 |
                                                               uint64_t{matrix.mn_major}};
-  bool all_written = x.cta->wgmma_checks.contains(known);
-  if (all_written)
+  if (x.cta->wgmma_checks.contains(known))
     return true;
-  const auto chunk_at = [&](uint32_t i) { return matrix.chunk(i, product.element_bytes); };
-  if (!check_chunks(x, in, matrix.descriptor, rows * kTensorRowChunks, chunk_at, name, lane, all_written))
-    return false;
-  if (all_written)
+  const std::optional<bool> all_written =
+      check_chunks(x, in,
+                   {.descriptor = matrix.descriptor,
+                    .count = rows * kTensorRowChunks,
+                    .chunk_at = [&](uint32_t i) { return matrix.chunk(i, product.element_bytes); },
+                    .name = name},
+                   lane);
+  if (all_written.value_or(false))
     x.cta->wgmma_checks.insert(known);
-  return true;
+  return all_written.has_value();
 }
 
 // None after a fault.
@@ -159,17 +114,6 @@ std::optional<TensorShared> find_shared(Exec& x, const DecodedInst& in, uint64_t
   if (!check_shared(x, in, matrix, product, rows, name, lane))
     return std::nullopt;
   return matrix;
-}
-
-// An operand in tensor memory begins at lane 0 or, where `has_halves`, at lane 16. False after a fault.
-bool check_lane(Exec& x, const DecodedInst& in, TensorAddress at, bool has_halves, std::string_view name,
-                int lane) {
-  if (at.lane == 0 || (has_halves && at.lane == kWarpSize / 2))
-    return true;
-  x.misuse(in, "tcgen05.address",
-           fmt::format("{} begins at lane {} of tensor memory (undefined behaviour)", name, at.lane), lane,
-           {has_halves ? "legal: lane 0 or 16" : "legal: lane 0"}, at.encode());
-  return false;
 }
 
 // Data paths c and f: D, and A with it, has 16 of each 32 lanes.
@@ -361,121 +305,10 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
   return true;
 }
 
-// --- tcgen05.cp
-
-bool read_cp(Exec& x, const DecodedInst& in, int lane, TensorCp& cp) {
-  const auto& plan = x.plan<TensorCpPlan>(in);
-  if (!use_cta_group(x, in, plan.cta_group, lane))
-    return false;
-  cp.cta = x.cta;
-  cp.shape = plan.shape;
-  cp.multicast = plan.multicast;
-  cp.packed_bits = plan.packed_bits;
-  const auto to = TensorAddress::decode(
-      static_cast<uint32_t>(x.src_lane(in, 0, lane) + static_cast<uint64_t>(plan.offset)));
-  if (!check_lane(x, in, to, false, "the copy", lane) ||
-      !check_columns(x, in, *x.cta, to.column, layout::copy_columns(plan.shape), lane))
-    return false;
-  cp.to = {to.lane, to.column};
-  cp.from.descriptor = TensorSmemDescriptor::decode(x.src_lane(in, 1, lane));
-  if (const auto problem = layout::wrong(cp.from.descriptor, {.operand = "s-desc"})) {
-    x.misuse(in, "tcgen05.descriptor", *problem + " (undefined behaviour)", lane);
-    return false;
-  }
-  if (const auto chunks = cp.from.descriptor.as_wgmma())
-    cp.from.chunks = *chunks;
-  bool all_written = false;
-  return check_chunks(
-      x, in, cp.from.descriptor, layout::copy_rows(cp.shape) * cp.row_chunks(),
-      [&](uint32_t i) { return cp.chunk(i); }, "s-desc", lane, all_written);
-}
-
-Step run_cp(Exec& x, const DecodedInst& in) {
-  for (LaneMask left = x.active; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    TensorCp cp;
-    if (!read_cp(x, in, lane, cp))
-      return Step::stopped;
-    AsyncOperation operation;
-    operation.kind = AsyncKind::tensor_cp;
-    operation.issuer = x.issuer(in, lane);
-    operation.cp = std::make_shared<const TensorCp>(cp);
-    if (!start(x, std::move(operation)))
-      return Step::stopped;
-  }
-  return Step::next;
-}
-
-bool select_cp(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
-  TensorCpPlan& plan = d.make_plan<TensorCpPlan>(in);
-  for (const Qual qual : instruction.quals()) {
-    const std::string word = fmt::format(".{}", isa::to_string(qual));
-    if (const auto shape = layout::copy_shape(word))
-      plan.shape = *shape;
-    if (const auto multicast = layout::copy_multicast(word))
-      plan.multicast = *multicast;
-  }
-  if (instruction.has(Qual::cta_group_2))
-    return false;
-  plan.packed_bits = instruction.has(Qual::b4x16_p64) ? 4 : instruction.has(Qual::b6x16_p32) ? 6 : 8;
-  const PlacedAddress to = d.address(0);
-  plan.offset = to.offset;
-  in.handler = run_cp;
-  d.set_operands(in, {}, {to.base, d.src(1, Type::b64)});
-  return true;
-}
-
-// --- tcgen05.commit
-
-Step run_commit(Exec& x, const DecodedInst& in) {
-  const auto& plan = x.plan<TensorCommitPlan>(in);
-  for (LaneMask left = x.active; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    if (!use_cta_group(x, in, plan.cta_group, lane))
-      return Step::stopped;
-    const uint64_t address = lane_address(x, in, 0, plan.mbarrier.offset, lane);
-    AsyncOperation operation;
-    operation.kind = AsyncKind::tensor_commit;
-    operation.proxy = Proxy::generic;
-    operation.issuer = x.issuer(in, lane);
-    const SharedPlace at = find_mbarrier(x, in, plan.mbarrier.space, address, lane);
-    if (!at.cta)
-      return Step::stopped;
-    if (plan.has_mask) {
-      operation.targets = find_targets(x, in, lane, at, plan.mbarrier.space, address,
-                                       static_cast<uint16_t>(x.src_lane(in, 1, lane)));
-      if (operation.targets.empty())
-        return Step::stopped;
-    } else {
-      operation.targets.push_back({{}, at});
-    }
-    if (!start(x, std::move(operation)))
-      return Step::stopped;
-  }
-  return Step::next;
-}
-
-bool select_commit(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
-  if (instruction.has(Qual::sync_restrict_mma_a))
-    return false;
-  TensorCommitPlan& plan = d.make_plan<TensorCommitPlan>(in);
-  plan.mbarrier = d.address(0);
-  plan.cta_group = instruction.has(Qual::cta_group_2) ? 2 : 1;
-  plan.has_mask = names_ctas(instruction);
-  std::vector<Slot> srcs{plan.mbarrier.base};
-  if (plan.has_mask)
-    srcs.push_back(d.src(1, Type::b16));
-  in.handler = run_commit;
-  d.set_operands(in, {}, srcs);
-  return true;
-}
-
 } // namespace
 
 void add_tensor_mma_selectors(SelectorTable& table) {
   table.add(Opcode::tcgen05_mma, select_mma);
-  table.add(Opcode::tcgen05_cp, select_cp);
-  table.add(Opcode::tcgen05_commit, select_commit);
 }
 
 } // namespace lemma::vgpu

@@ -89,4 +89,42 @@ bool check_columns(Exec& x, const DecodedInst& in, const Cta& cta, uint32_t colu
   return false;
 }
 
+bool check_lane(Exec& x, const DecodedInst& in, layout::TensorAddress at, bool has_halves,
+                std::string_view name, int lane) {
+  if (at.lane == 0 || (has_halves && at.lane == kWarpSize / 2))
+    return true;
+  x.misuse(in, "tcgen05.address",
+           fmt::format("{} begins at lane {} of tensor memory (undefined behaviour)", name, at.lane), lane,
+           {has_halves ? "legal: lane 0 or 16" : "legal: lane 0"}, at.encode());
+  return false;
+}
+
+std::optional<bool> check_chunks(Exec& x, const DecodedInst& in, const TensorChunks& chunks, int lane) {
+  const layout::TensorSmemDescriptor& d = chunks.descriptor;
+  const uint64_t size = x.cta->shared.size();
+  const Access shared = x.find(in, isa::StateSpace::shared, kSharedReservedBytes, size - kSharedReservedBytes,
+                               AccessKind::read);
+  uint32_t hole = 0;
+  for (uint32_t i = 0; i < chunks.count; ++i) {
+    const uint32_t at = chunks.chunk_at(i);
+    if (at < kSharedReservedBytes || at + layout::kChunkBytes > size) {
+      x.fault_at(
+          in, FaultKind::out_of_bounds,
+          fmt::format("the descriptor of {} ({:#018x}) leads to shared address {:#x}, outside the CTA's "
+                      "shared memory ({:#x} to {:#x})",
+                      chunks.name, d.bits, at, kSharedReservedBytes, size),
+          lane, at,
+          {fmt::format("start address {:#x}, leading dimension byte offset {}, stride dimension byte offset "
+                       "{}, swizzle {}",
+                       d.start, d.leading, d.stride, layout::to_string(d.swizzle))});
+      return std::nullopt;
+    }
+    if (hole == 0 && !shared.was_written(at - kSharedReservedBytes, layout::kChunkBytes))
+      hole = at;
+  }
+  if (hole != 0)
+    x.uninitialized(in, lane, fmt::format("shared memory of {} at {:#x}", chunks.name, hole));
+  return hole == 0;
+}
+
 } // namespace lemma::vgpu

@@ -1,11 +1,14 @@
 // What the instructions of tensor memory have in common: operands that all lanes must agree about, the
-// columns of a CTA's allocations, the pair of CTAs.
+// columns of a CTA's allocations, matrices in shared memory, the pair of CTAs.
 //
 // PTX ISA: "TensorCore 5th Generation Family Instructions". Tests: tests/unit/vgpu/tensor_memory_test.cc.
 #pragma once
 
+#include "layout/tensor_memory.h"
+#include "layout/tensor_smem_descriptor.h"
 #include "vgpu/engine/exec.h"
 
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -25,5 +28,22 @@ bool use_cta_group(Exec& x, const DecodedInst& in, uint8_t group, int lane);
 // `columns` of one allocation of the CTA, from `column` on. False after a fault.
 bool check_columns(Exec& x, const DecodedInst& in, const Cta& cta, uint32_t column, uint32_t columns,
                    int lane);
+
+// The operand `name` in tensor memory begins at lane 0 or, where `has_halves`, at lane 16. False after a
+// fault.
+bool check_lane(Exec& x, const DecodedInst& in, layout::TensorAddress at, bool has_halves,
+                std::string_view name, int lane);
+
+// Chunks in the CTA's shared memory to which the descriptor of the operand `name` leads: the addresses
+// chunk_at(0) to chunk_at(count - 1).
+struct TensorChunks {
+  const layout::TensorSmemDescriptor& descriptor;
+  uint32_t count = 0;
+  std::function<uint32_t(uint32_t)> chunk_at;
+  std::string_view name;
+};
+
+// All of them are there; what was never written is counted. None after a fault; else whether all are written.
+std::optional<bool> check_chunks(Exec& x, const DecodedInst& in, const TensorChunks& chunks, int lane);
 
 } // namespace lemma::vgpu
