@@ -261,7 +261,7 @@ void Checker::use_tensor_memory(ClusterState& cluster, const WarpState& warp,
     conflict_in_tensor_memory(cluster, warp, earlier, later, place);
     return true; // or it was said
   };
-  each([&](const vgpu::Cta& cta, uint32_t column, const vgpu::TensorMemory::Lanes& lanes) {
+  each([&](const vgpu::Cta& cta, uint32_t column, const vgpu::TensorLanes& lanes) {
     for (uint32_t quarter = 0; quarter < lanes.size(); ++quarter)
       cluster.tensor_uses.use(cta.rank, column, quarter, {operation, lanes[quarter], writes}, precedes);
   });
@@ -310,7 +310,7 @@ void Checker::moves_tensor(const vgpu::Exec& x, const vgpu::TensorMove& move) {
                   : tensor_operation(cluster, x, TensorDeed::load, moves.load_agent, moves.loads));
   use_tensor_memory(cluster, warp, operation, move.writes, [&](const vgpu::TensorVisit& visit) {
     for (uint32_t i = 0; i < move.lanes.size(); ++i) {
-      vgpu::TensorMemory::Lanes lanes{};
+      vgpu::TensorLanes lanes{};
       lanes[x.warp->index % lanes.size()] = move.lanes[i];
       visit(*x.cta, move.column + i, lanes);
     }
@@ -342,7 +342,7 @@ void Checker::frees_tensor(const vgpu::Exec& x, uint32_t column, uint32_t column
   const auto operation =
       std::make_shared<const TensorOperation>(tensor_operation(cluster, x, TensorDeed::release, 0, 0));
   use_tensor_memory(cluster, cluster.warp(x), operation, true, [&](const vgpu::TensorVisit& visit) {
-    vgpu::TensorMemory::Lanes all;
+    vgpu::TensorLanes all;
     all.fill(vgpu::kAllLanes);
     for (uint32_t i = 0; i < columns; ++i)
       visit(*x.cta, column + i, all);

@@ -13,7 +13,7 @@
 namespace lemma::vgpu {
 
 struct TensorCp {
-  Cta* cta = nullptr;
+  TensorCtas ctas; // each copies from its own shared memory to its own tensor memory
   TensorShared from;
   layout::CopyShape shape{};
   layout::CopyMulticast multicast{};

@@ -27,7 +27,6 @@ public:
   static constexpr uint32_t kLanes = 128, kColumns = 512;
   static constexpr uint32_t kLeastColumns = 32; // of an allocation
   static constexpr uint32_t kQuarters = kLanes / kWarpSize;
-  using Lanes = std::array<LaneMask, kQuarters>; // of a column, those of each quarter
 
   // `seed`: of what stands in columns that nobody has written.
   TensorMemory(MemoryBudget& budget, uint64_t seed);
@@ -50,6 +49,9 @@ private:
   std::unique_ptr<uint32_t[]> cells_;
   std::unique_ptr<LaneMask[]> written_;
 };
+
+// Lanes of a column, a word for each quarter.
+using TensorLanes = std::array<LaneMask, TensorMemory::kQuarters>;
 
 // Those of the SMs of a launch that have been asked for.
 class TensorMemories {

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace lemma::vgpu {
@@ -34,16 +35,17 @@ namespace {
 
 bool read_cp(Exec& x, const DecodedInst& in, int lane, TensorCp& cp) {
   const auto& plan = x.plan<TensorCpPlan>(in);
-  if (!use_cta_group(x, in, plan.cta_group, lane))
+  cp.ctas = find_ctas(x, in, plan.cta_group, lane);
+  if (cp.ctas.is_empty())
     return false;
-  cp.cta = x.cta;
   cp.shape = plan.shape;
   cp.multicast = plan.multicast;
   cp.packed_bits = plan.packed_bits;
   const auto to = TensorAddress::decode(
       static_cast<uint32_t>(x.src_lane(in, 0, lane) + static_cast<uint64_t>(plan.offset)));
-  if (!check_lane(x, in, to, false, "the copy", lane) ||
-      !check_columns(x, in, *x.cta, to.column, layout::copy_columns(plan.shape), lane))
+  if (!check_lane(x, in, to, false, "the copy", lane) || !std::ranges::all_of(cp.ctas, [&](Cta* cta) {
+        return check_columns(x, in, *cta, to.column, layout::copy_columns(plan.shape), lane);
+      }))
     return false;
   cp.to = {to.lane, to.column};
   cp.from.descriptor = TensorSmemDescriptor::decode(x.src_lane(in, 1, lane));
@@ -53,13 +55,12 @@ bool read_cp(Exec& x, const DecodedInst& in, int lane, TensorCp& cp) {
   }
   if (const auto chunks = cp.from.descriptor.as_wgmma())
     cp.from.chunks = *chunks;
-  return check_chunks(x, in,
-                      {.descriptor = cp.from.descriptor,
-                       .count = layout::copy_rows(cp.shape) * cp.row_chunks(),
-                       .chunk_at = [&](uint32_t i) { return cp.chunk(i); },
-                       .name = "s-desc"},
-                      lane)
-      .has_value();
+  const TensorChunks chunks{.descriptor = cp.from.descriptor,
+                            .count = layout::copy_rows(cp.shape) * cp.row_chunks(),
+                            .chunk_at = [&](uint32_t i) { return cp.chunk(i); },
+                            .name = "s-desc"};
+  return std::ranges::all_of(cp.ctas,
+                             [&](Cta* cta) { return check_chunks(x, in, *cta, chunks, lane).has_value(); });
 }
 
 Step run_cp(Exec& x, const DecodedInst& in) {
@@ -87,8 +88,7 @@ bool select_cp(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in)
     if (const auto multicast = layout::copy_multicast(word))
       plan.multicast = *multicast;
   }
-  if (instruction.has(Qual::cta_group_2))
-    return false;
+  plan.cta_group = instruction.has(Qual::cta_group_2) ? 2 : 1;
   plan.packed_bits = instruction.has(Qual::b4x16_p64) ? 4 : instruction.has(Qual::b6x16_p32) ? 6 : 8;
   const PlacedAddress to = d.address(0);
   plan.offset = to.offset;

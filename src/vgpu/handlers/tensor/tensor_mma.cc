@@ -78,29 +78,29 @@ const TensorProduct* find_product(Exec& x, const DecodedInst& in, uint32_t bits,
   return &plan.products.emplace(bits, std::move(*product)).first->second;
 }
 
-// The chunks of a matrix, once for all of its products.
-bool check_shared(Exec& x, const DecodedInst& in, const TensorShared& matrix, const TensorProduct& product,
-                  uint32_t rows, std::string_view name, int lane) {
+// The chunks of a matrix, once for all of its products. False after a fault.
+bool check_shared(Exec& x, const DecodedInst& in, Cta& cta, const TensorShared& matrix,
+                  const TensorProduct& product, uint32_t rows, std::string_view name, int lane) {
   const WgmmaChecks::Matrix known{matrix.descriptor.bits, uint64_t{product.element_bytes} << 32 | rows << 1 |
                                                               uint64_t{matrix.mn_major}};
-  if (x.cta->wgmma_checks.contains(known))
+  if (cta.wgmma_checks.contains(known))
     return true;
   const std::optional<bool> all_written =
-      check_chunks(x, in,
+      check_chunks(x, in, cta,
                    {.descriptor = matrix.descriptor,
                     .count = rows * kTensorRowChunks,
                     .chunk_at = [&](uint32_t i) { return matrix.chunk(i, product.element_bytes); },
                     .name = name},
                    lane);
   if (all_written.value_or(false))
-    x.cta->wgmma_checks.insert(known);
+    cta.wgmma_checks.insert(known);
   return all_written.has_value();
 }
 
-// None after a fault.
-std::optional<TensorShared> find_shared(Exec& x, const DecodedInst& in, uint64_t bits, bool mn_major,
-                                        const TensorProduct& product, uint32_t rows, std::string_view name,
-                                        int lane) {
+// Of `rows` in each of the CTAs. None after a fault.
+std::optional<TensorShared> find_shared(Exec& x, const DecodedInst& in, const TensorMma& mma, uint64_t bits,
+                                        bool mn_major, uint32_t rows, std::string_view name, int lane) {
+  const TensorProduct& product = *mma.product;
   TensorShared matrix{.descriptor = TensorSmemDescriptor::decode(bits), .chunks = {}, .mn_major = mn_major};
   if (const auto problem =
           layout::wrong(matrix.descriptor, {.operand = name,
@@ -111,8 +111,9 @@ std::optional<TensorShared> find_shared(Exec& x, const DecodedInst& in, uint64_t
   }
   if (const auto chunks = matrix.descriptor.as_wgmma())
     matrix.chunks = *chunks;
-  if (!check_shared(x, in, matrix, product, rows, name, lane))
-    return std::nullopt;
+  for (Cta* cta : mma.ctas)
+    if (!check_shared(x, in, *cta, matrix, product, rows, name, lane))
+      return std::nullopt;
   return matrix;
 }
 
@@ -121,88 +122,98 @@ bool has_halves(const TensorProduct& product) {
   return product.row_lanes.size() > kWarpSize / 2 && product.row_lanes[kWarpSize / 2] == kWarpSize;
 }
 
-// Counts cells of D that the product is added to and that were never written.
+// "tensor memory of D at lane 3, column 5", and whose, where it is the peer's.
+void report_unwritten(Exec& x, const DecodedInst& in, const Cta& cta, std::string_view name,
+                      uint32_t tensor_lane, uint32_t column, int lane) {
+  x.uninitialized(in, lane,
+                  fmt::format("tensor memory of {} at lane {}, column {}{}", name, tensor_lane, column,
+                              &cta == x.cta ? "" : fmt::format(" of the peer, CTA rank {}", cta.rank)));
+}
+
+// Counts cells of D that the product is added to and that were never written, the first of them.
 void check_written(Exec& x, const DecodedInst& in, const TensorMma& mma, int lane) {
-  for (const layout::TensorCell at : mma.product->columns) {
-    const uint32_t column = mma.d_cell.column + at.column;
-    const LaneMask* written = x.cta->tensor.memory->written(column);
-    const auto lanes = lanes_of_d(mma, at);
-    for (uint32_t quarter = 0; quarter < TensorMemory::kQuarters; ++quarter)
-      if (const LaneMask missing = lanes[quarter] & ~written[quarter]; missing != 0) {
-        x.uninitialized(in, lane,
-                        fmt::format("tensor memory of D at lane {}, column {}",
-                                    quarter * kWarpSize + static_cast<uint32_t>(std::countr_zero(missing)),
-                                    column));
-        return;
-      }
-  }
+  for (Cta* cta : mma.ctas)
+    for (const layout::TensorCell at : mma.product->columns) {
+      const uint32_t column = mma.d_cell.column + at.column;
+      const LaneMask* written = cta->tensor.memory->written(column);
+      const TensorLanes lanes = lanes_of_d(mma, at);
+      for (uint32_t quarter = 0; quarter < TensorMemory::kQuarters; ++quarter)
+        if (const LaneMask missing = lanes[quarter] & ~written[quarter]; missing != 0)
+          return report_unwritten(x, in, *cta, "D",
+                                  quarter * kWarpSize + static_cast<uint32_t>(std::countr_zero(missing)),
+                                  column, lane);
+    }
+}
+
+// Columns of an operand in tensor memory that begins at an address, in all of the CTAs. False after a fault.
+bool check_operand(Exec& x, const DecodedInst& in, const TensorMma& mma, TensorAddress at, bool has_halves,
+                   uint32_t columns, std::string_view name, int lane) {
+  return check_lane(x, in, at, has_halves, name, lane) && std::ranges::all_of(mma.ctas, [&](Cta* cta) {
+           return check_columns(x, in, *cta, at.column, columns, lane);
+         });
 }
 
 // Where the scale factors of so many rows begin, a column; those that were never written are counted. None
 // after a fault.
-std::optional<uint32_t> find_scales(Exec& x, const DecodedInst& in, TensorAddress at, uint32_t rows,
-                                    std::string_view name, int lane) {
-  if (!check_lane(x, in, at, false, name, lane) ||
-      !check_columns(x, in, *x.cta, at.column, scale_columns(rows), lane))
+std::optional<uint32_t> find_scales(Exec& x, const DecodedInst& in, const TensorMma& mma, TensorAddress at,
+                                    uint32_t rows, std::string_view name, int lane) {
+  if (!check_operand(x, in, mma, at, false, scale_columns(rows), name, lane))
     return std::nullopt;
   if (x.launch->config.async != AsyncMode::eager) // they may be yet to come
     return at.column;
-  for (uint32_t row = 0; row < rows; ++row)
-    for (uint32_t quarter = 0; quarter < TensorMemory::kQuarters; ++quarter) {
-      const uint32_t column = at.column + row / kWarpSize;
-      if ((x.cta->tensor.memory->written(column)[quarter] >> row % kWarpSize & 1) != 0)
-        continue;
-      x.uninitialized(in, lane,
-                      fmt::format("tensor memory of {} at lane {}, column {}", name,
-                                  quarter * kWarpSize + row % kWarpSize, column));
-      return at.column;
-    }
+  for (Cta* cta : mma.ctas)
+    for (uint32_t row = 0; row < rows; ++row)
+      for (uint32_t quarter = 0; quarter < TensorMemory::kQuarters; ++quarter) {
+        const uint32_t column = at.column + row / kWarpSize;
+        if ((cta->tensor.memory->written(column)[quarter] >> row % kWarpSize & 1) != 0)
+          continue;
+        report_unwritten(x, in, *cta, name, quarter * kWarpSize + row % kWarpSize, column, lane);
+        return at.column;
+      }
   return at.column;
 }
 
 // What one lane asks for; false after a fault.
 bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
   const auto& plan = x.plan<TensorMmaPlan>(in);
-  if (!use_cta_group(x, in, static_cast<uint8_t>(plan.instruction.cta_group), lane))
+  mma.ctas = find_ctas(x, in, static_cast<uint8_t>(plan.instruction.cta_group), lane);
+  if (mma.ctas.is_empty())
     return false;
   mma.product = find_product(x, in, static_cast<uint32_t>(x.src_lane(in, kDescriptor, lane)), lane);
   if (!mma.product)
     return false;
-  const TensorInstructionDescriptor& descriptor = mma.product->descriptor;
-  mma.cta = x.cta;
+  const TensorProduct& product = *mma.product;
   const auto address = [&](int source, int64_t offset) {
     return TensorAddress::decode(
         static_cast<uint32_t>(x.src_lane(in, source, lane) + static_cast<uint64_t>(offset)));
   };
   const TensorAddress d = address(kD, plan.d_offset);
-  const bool halves = has_halves(*mma.product);
-  if (!check_lane(x, in, d, halves, "D", lane) ||
-      !check_columns(x, in, *x.cta, d.column, mma.product->d_columns, lane))
+  const bool halves = has_halves(product);
+  if (!check_operand(x, in, mma, d, halves, product.d_columns, "D", lane))
     return false;
   mma.d_cell = {d.lane, d.column};
   if (plan.instruction.a_in_tensor_memory) {
     const TensorAddress a = address(kA, plan.a_offset);
-    if (!check_lane(x, in, a, halves, "A", lane) ||
-        !check_columns(x, in, *x.cta, a.column, kTensorRowBytes / 4, lane))
+    if (!check_operand(x, in, mma, a, halves, kTensorRowBytes / 4, "A", lane))
       return false;
     mma.a_cell = {a.lane, a.column};
   } else {
-    mma.a = find_shared(x, in, x.src_lane(in, kA, lane), descriptor.transpose_a, *mma.product, descriptor.m,
-                        "a-desc", lane);
+    mma.a = find_shared(x, in, mma, x.src_lane(in, kA, lane), product.descriptor.transpose_a,
+                        product.cta_rows(), "a-desc", lane);
     if (!mma.a)
       return false;
   }
-  const auto b = find_shared(x, in, x.src_lane(in, kB, lane), descriptor.transpose_b, *mma.product,
-                             descriptor.n, "b-desc", lane);
+  const auto b = find_shared(x, in, mma, x.src_lane(in, kB, lane), product.descriptor.transpose_b,
+                             product.cta_columns, "b-desc", lane);
   if (!b)
     return false;
   mma.b = *b;
-  if (mma.product->scales != 0) {
+  if (product.scales != 0) {
     const auto of_a =
-        find_scales(x, in, address(kScaleA, plan.a_scales_offset), descriptor.m, "scale-A", lane);
-    const auto of_b =
-        of_a ? find_scales(x, in, address(kScaleB, plan.b_scales_offset), descriptor.n, "scale-B", lane)
-             : std::nullopt;
+        find_scales(x, in, mma, address(kScaleA, plan.a_scales_offset), product.cta_rows(), "scale-A", lane);
+    const auto of_b = of_a ? find_scales(x, in, mma, address(kScaleB, plan.b_scales_offset),
+                                         product.block_columns, "scale-B", lane)
+                           : std::nullopt;
     if (!of_b)
       return false;
     mma.a_scales = *of_a;
@@ -210,8 +221,10 @@ bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
   }
   mma.scale_d = plan.scale_d;
   mma.accumulates = (x.pred(in, kEnable) >> lane & 1) != 0;
-  for (uint32_t i = 0; i < plan.disable_words && i < mma.disabled.size(); ++i)
-    mma.disabled[i] = static_cast<LaneMask>(x.src_lane(in, kDisable + static_cast<int>(i), lane));
+  constexpr uint32_t kMostWords = 2 * TensorMemory::kQuarters;
+  for (uint32_t i = 0; i < std::min(plan.disable_words, kMostWords); ++i)
+    mma.disabled[i / TensorMemory::kQuarters][i % TensorMemory::kQuarters] =
+        static_cast<LaneMask>(x.src_lane(in, kDisable + static_cast<int>(i), lane));
   return true;
 }
 
@@ -241,9 +254,11 @@ Step run_mma(Exec& x, const DecodedInst& in) {
 }
 
 bool has_word_not_modelled(const ptx::Instruction& instruction) {
-  constexpr Qual kWords[] = {Qual::cta_group_2,         Qual::ashift,
-                             Qual::collector_b_fill,    Qual::collector_b_use,
-                             Qual::collector_b_lastuse, Qual::collector_b_discard,
+  constexpr Qual kWords[] = {Qual::ashift,
+                             Qual::collector_b_fill,
+                             Qual::collector_b_use,
+                             Qual::collector_b_lastuse,
+                             Qual::collector_b_discard,
                              Qual::decompress_lut_b};
   return std::ranges::any_of(kWords, [&](Qual word) { return instruction.has(word); });
 }
@@ -273,6 +288,7 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
   const size_t enable = after_descriptor + (is_scaled ? 2 : disable != 0 ? 1 : 0);
   if (!has_kind || !machine || has_word_not_modelled(instruction))
     return false;
+  plan.instruction.cta_group = instruction.has(Qual::cta_group_2) ? 2 : 1;
   plan.instruction.scale_vec = is_scaled ? scales_of_row(instruction, plan.kind) : 0;
   if (operands.size() > enable + 1)
     plan.scale_d = static_cast<int>(operands[enable + 1].bits);
