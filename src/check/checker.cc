@@ -35,6 +35,7 @@ bool outlasts_barriers(isa::Opcode opcode) {
 
 // What an arrival with that order adds to what others will know who are so far away.
 void hand_on(WarpState& warp, LaneMask lanes, MemoryOrder order, Distance distance, Knowledge& to) {
+  to.tensor.join(warp.knowledge.tensor_of(lanes));
   if (releases(order.semantics))
     to.join(warp.knowledge.release(lanes));
   else if (const std::optional<Knowledge> released = warp.knowledge.released_at_fence(lanes, distance))
@@ -151,6 +152,7 @@ void Checker::launch_begins(const vgpu::Launch& launch) {
   provenances_.assign(functions.size(), {});
   results_.assign(functions.size(), {});
   waits_for_grids_ = false;
+  has_tensor_fences_ = false;
   polls_shared_ = false;
   may_forget_ = true;
   for (uint32_t i = 0; i < functions.size(); ++i) {
@@ -161,6 +163,8 @@ void Checker::launch_begins(const vgpu::Launch& launch) {
     for (const ptx::Instruction& instruction : functions[i].instructions) {
       waits_for_grids_ |= isa::effects_of(instruction.opcode).has(isa::effect::meets_grid) &&
                           instruction.has(isa::Qual::wait);
+      has_tensor_fences_ |= instruction.opcode == isa::Opcode::tcgen05_fence_before_thread_sync ||
+                            instruction.opcode == isa::Opcode::tcgen05_fence_after_thread_sync;
       may_forget_ &= !outlasts_barriers(instruction.opcode);
       polls_shared_ |= polls_shared(instruction);
     }
@@ -194,7 +198,7 @@ void Checker::launch_ends(const vgpu::Launch&) {
   handovers_.clear();
   Repairs repairs;
   for (auto& [key, found] : found_) {
-    if (is_used_elsewhere(key) || is_read_too_early(key))
+    if (is_used_elsewhere(key) || is_read_too_early(key) || is_other_way_round(key, found.finding))
       continue;
     const Advice& advice = found.advice;
     if (gives_old_values_ && !advice.if_not.empty()) // in the order of the run nothing may be amiss
@@ -409,7 +413,10 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
     if (const auto found = cluster.arriving.find(operation->number); found != cluster.arriving.end()) {
       const auto& [agent, lane, epoch] = found->second;
       mbarrier.arrivals.add(agent, {.by = mbarrier.last.spot(), .lanes = LaneMask{1} << lane});
-      mbarrier.gathered.operations.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);
+      Knowledge& done = mbarrier.gathered.operations;
+      done.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);
+      if (operation->kind == vgpu::AsyncKind::tensor_commit)
+        done.tensor.advance(cluster.id, agent, LaneMask{1} << lane, epoch);
       if (operation->targets.back().mbarrier.cta == arrival.at.cta) // of several the last one
         cluster.arriving.erase(found);
     } else {
@@ -454,9 +461,9 @@ void Checker::finds_complete(const vgpu::Exec& x, const vgpu::MbarrierWait& wait
   SyncPair by{{}, Spot::at(x)};
   const auto learn = [&](const Knowledge& handed_on, Distance distance) {
     if (acquires(wait.order.semantics))
-      warp.knowledge.acquire(wait.lanes, handed_on);
-    else
-      warp.knowledge.see(wait.lanes, handed_on, distance, by);
+      return warp.knowledge.acquire(wait.lanes, handed_on);
+    warp.knowledge.see(wait.lanes, handed_on, distance, by);
+    warp.knowledge.take_tensor(wait.lanes, handed_on.tensor);
   };
   const auto hear = [&](const Clock& knew, bool narrow) {
     cluster.hear(x.cta->rank, warp, knew, narrow, by);

@@ -20,6 +20,7 @@
 #include "check/provenance.h"
 #include "check/results.h"
 #include "lemma/report.h"
+#include "vgpu/async/tensor_mma.h"
 #include "vgpu/engine/observer.h"
 
 #include <atomic>
@@ -73,6 +74,9 @@ public:
   void commits(const vgpu::Exec& x, vgpu::AsyncGroup group, LaneMask lanes) override;
   void waits(const vgpu::Exec& x, const vgpu::GroupWait& wait) override;
   void touches_wgmma_registers(const vgpu::Exec& x) override;
+  void moves_tensor(const vgpu::Exec& x, const vgpu::TensorMove& move) override;
+  void orders_tensor(const vgpu::Exec& x, vgpu::TensorOrder order) override;
+  void frees_tensor(const vgpu::Exec& x, uint32_t column, uint32_t columns) override;
   void exits(const vgpu::Exec& x, LaneMask lanes) override;
   void is_stuck(const vgpu::Cluster& cluster, Fault& fault) override;
   void reads_absent(const vgpu::Exec& x, LaneMask readers, LaneMask absent) override;
@@ -227,6 +231,22 @@ private:
   void tell_unfinished(ClusterState& cluster);
   bool is_used_elsewhere(const Key& key) const;
 
+  // Tensor memory (tensor_order.cc).
+  static TensorOperation tensor_operation(const ClusterState& cluster, const vgpu::Exec& x, TensorDeed deed,
+                                          uint32_t agent, Epoch epoch);
+  static TensorMoves& tensor_moves(ClusterState& cluster, WarpState& warp);
+  using EachTensorCell = std::function<void(const vgpu::TensorVisit&)>;
+  void use_tensor_memory(ClusterState& cluster, const WarpState& warp,
+                         std::shared_ptr<const TensorOperation> operation, bool writes,
+                         const EachTensorCell& each);
+  void issues_in_tensor_memory(ClusterState& cluster, const vgpu::Exec& x,
+                               const vgpu::AsyncOperation& operation, uint32_t agent, Epoch epoch);
+  void conflict_in_tensor_memory(const ClusterState& cluster, const WarpState& warp,
+                                 const TensorUses::Use& earlier, const TensorUses::Use& later,
+                                 const TensorUses::Place& place);
+
+  bool is_other_way_round(const Key& key, const Finding& finding) const;
+
   // Rules of use (protocol.cc).
   struct Misuse {
     std::string_view id;
@@ -352,9 +372,10 @@ private:
     std::optional<Statement> read, written; // before
     bool read_after = false;
   };
-  bool waits_for_grids_ = false; // a function of the launch does
-  bool polls_shared_ = false;    // one has a strong load, or a compare and swap, of shared memory
-  bool may_forget_ = false;      // ClusterState::forgets, if the cluster is one CTA
+  bool waits_for_grids_ = false;   // a function of the launch does
+  bool has_tensor_fences_ = false; // one has a tcgen05.fence
+  bool polls_shared_ = false;      // one has a strong load, or a compare and swap, of shared memory
+  bool may_forget_ = false;        // ClusterState::forgets, if the cluster is one CTA
   std::mutex grid_mutex_;
   std::map<const vgpu::Allocation*, GridAccesses> grid_accesses_;
 

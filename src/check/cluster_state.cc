@@ -15,7 +15,7 @@ ClusterState::Own ClusterState::Own::make() {
 
 ClusterState::ClusterState(const vgpu::Cluster& of, Own given, bool may_forget)
     : cluster(of), id(of.linear_id), warps_per_cta(static_cast<uint32_t>(cluster.ctas.front()->warps.size())),
-      own(std::move(given)), records(*own.records), sets(*own.sets),
+      own(std::move(given)), records(*own.records), sets(*own.sets), tensor_uses(cluster.ctas.size()),
       forgets(may_forget && cluster.ctas.size() == 1),
       pending(forgets ? cluster.ctas.front()->shared.size() : 0) {
   warps.reserve(cluster.ctas.size() * warps_per_cta);

@@ -9,6 +9,7 @@
 #include "check/registers.h"
 #include "check/shadow.h"
 #include "check/sync_location.h"
+#include "check/tensor_uses.h"
 #include "check/undefined.h"
 #include "vgpu/engine/exec.h"
 
@@ -75,8 +76,6 @@ struct WarpState {
     Epoch phase = 0; // that was open
   };
   std::vector<Arriving> arriving;
-  std::unique_ptr<LaneGroups>
-      tensor; // tcgen05, by thread: what comes before a commit; null: nothing was issued
   // Tensor maps in global memory that operations of its lanes may still read: agents and epochs.
   std::vector<std::pair<uint32_t, Epoch>> map_reads;
   // What a lane's last strong read has learned: of SyncLocation::version, with that order.
@@ -258,6 +257,7 @@ struct ClusterState {
   AccessSets& sets;
   AccessSets::Free free_sets, free_global;     // of these, and of those of accesses to global memory
   std::vector<std::unique_ptr<Shadow>> shared; // by rank
+  TensorUses tensor_uses;
   // The shadows of the allocations that were accessed last.
   std::array<std::pair<const vgpu::Allocation*, Shadow*>, 8> shadows{};
   size_t oldest_shadow = 0;

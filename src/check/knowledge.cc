@@ -190,6 +190,10 @@ void WarpKnowledge::add_own(Clock& clock, LaneMask lanes, Epoch epoch) const {
     add(bulk->write_agent, *bulk, &GroupsOfThread::done);
     add(bulk->read_agent, *bulk, &GroupsOfThread::read);
   }
+  if (moves && moves->loads > 1)
+    clock.advance(cluster_, moves->load_agent, lanes, moves->loads - 1);
+  if (moves && moves->stores > 1)
+    clock.advance(cluster_, moves->store_agent, lanes, moves->stores - 1);
 }
 
 Knowledge WarpKnowledge::all_of(LaneMask lanes) const {
@@ -316,6 +320,36 @@ void WarpKnowledge::map_acquire(LaneMask lanes, MemoryScope scope, uint64_t map)
   if (!is_settled())
     settle();
   each_group(lanes, [&](LaneGroup& group) { group.knowledge.mapped.acquire(map, scope); });
+}
+
+// Hands on what the lanes have issued, what of that they have waited for, and what that comes after.
+void WarpKnowledge::tensor_fence_before(LaneMask lanes) {
+  if (!is_settled())
+    settle();
+  each_group(lanes, [&](LaneGroup& group) {
+    group.knowledge.tensor.join(group.tensor_fenced);
+    add_own(group.knowledge.tensor, group.lanes, epoch_);
+  });
+  ++epoch_;
+}
+
+void WarpKnowledge::tensor_fence_after(LaneMask lanes) {
+  if (!is_settled())
+    settle();
+  each_group(lanes, [&](LaneGroup& group) { group.tensor_fenced.join(group.knowledge.tensor); });
+}
+
+Clock WarpKnowledge::tensor_of(LaneMask lanes) const {
+  Clock all;
+  for (const LaneGroup& group : groups())
+    if (group.lanes & lanes)
+      all.join(group.knowledge.tensor);
+  return all;
+}
+
+void WarpKnowledge::take_tensor(LaneMask lanes, const Clock& tensor) {
+  if (!tensor.empty())
+    each_group(lanes, [&](LaneGroup& group) { group.knowledge.tensor.join(tensor); });
 }
 
 void WarpKnowledge::synchronize(LaneMask lanes, uint64_t time) {

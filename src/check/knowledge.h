@@ -3,7 +3,10 @@
 // Each lane has clocks. `known` is what precedes it. `fenced` is what proxy fences on the way have made known
 // to the async proxy, for each kind of memory, since a fence may be of one alone: accesses of the generic
 // proxy precede an asynchronous operation only if both have them. `mapped` is that for the tensormap proxy,
-// whose fences come in pairs. Lanes that know the same share a group.
+// whose fences come in pairs. `tensor` is what synchronization of any kind, relaxed too, takes along of the
+// asynchronous operations of tcgen05, once tcgen05.fence::before_thread_sync or tcgen05.commit has handed it
+// on; what precedes such an operation its thread has from there by tcgen05.fence::after_thread_sync. Lanes
+// that know the same share a group.
 //
 // A lane's own accesses are known to it without a clock; they enter the clocks that it hands on, with the
 // warp's epoch, which then ends.
@@ -67,6 +70,7 @@ struct Knowledge {
   Clock known;
   std::array<Clock, 2> fenced; // of global, and of shared memory
   MapClocks mapped;
+  Clock tensor;
   const Handover* later = nullptr; // what is to be added to these before they are asked; null: nothing
 
   void join_settled(const Knowledge& other) { // but for `later`
@@ -74,6 +78,7 @@ struct Knowledge {
     for (size_t i = 0; i < fenced.size(); ++i)
       fenced[i].join(other.fenced[i]);
     mapped.join(other.mapped);
+    tensor.join(other.tensor);
   }
   void join(const Knowledge& other) {
     join_settled(other);
@@ -87,7 +92,8 @@ struct Knowledge {
   void clear() { *this = {}; }
   bool shares_with(const Knowledge& other) const {
     return known.shares_with(other.known) && fenced[0].shares_with(other.fenced[0]) &&
-           fenced[1].shares_with(other.fenced[1]) && mapped.shares_with(other.mapped) && later == other.later;
+           fenced[1].shares_with(other.fenced[1]) && mapped.shares_with(other.mapped) &&
+           tensor.shares_with(other.tensor) && later == other.later;
   }
 };
 
@@ -137,10 +143,18 @@ struct LaneGroups {
   std::array<GroupsOfThread, kWarpSize> lanes;
 };
 
+// tcgen05.ld and st of a warp, which it waits for as a whole: agents, and epochs that a wait ends.
+struct TensorMoves {
+  uint32_t load_agent = 0, store_agent = 0;
+  Epoch loads = 1, stores = 1;
+  Spot last_wait; // none: there was none
+};
+
 // Lanes that know the same.
 struct LaneGroup {
   LaneMask lanes = kAllLanes;
   Knowledge knowledge;
+  Clock tensor_fenced; // Knowledge::tensor, as of the last tcgen05.fence::after_thread_sync
   // What relaxed reads have seen, by how far away it was released: an acquire fence makes it known.
   std::array<Knowledge, kDistances> seen;
   bool has_seen = false;
@@ -154,7 +168,7 @@ struct LaneGroup {
   bool same_as(const LaneGroup& other) const {
     return !has_seen && !other.has_seen && fence_epoch == other.fence_epoch &&
            fence_scope == other.fence_scope && knowledge.shares_with(other.knowledge) &&
-           at_fence.shares_with(other.at_fence);
+           at_fence.shares_with(other.at_fence) && tensor_fenced.shares_with(other.tensor_fenced);
   }
 };
 
@@ -181,7 +195,7 @@ public:
   const Handover* after(int lane) const;
   bool all_know_the_same() const { return groups_.size() == 1 && after_lanes_ == 0; }
   // Whether what lanes release may be noted as a handover.
-  bool may_hand_over() const { return !copies && !bulk; }
+  bool may_hand_over() const { return !copies && !bulk && !tensor && !moves; }
   // An instruction of so many lanes that hands on what they know. Their epoch ends.
   HandingOver& begin_handover(Handovers& handovers, int lanes);
   // Those lanes of it, behind what is handed on there already.
@@ -217,6 +231,11 @@ public:
   // address.
   void map_release(LaneMask lanes, vgpu::MemoryScope scope);
   void map_acquire(LaneMask lanes, vgpu::MemoryScope scope, uint64_t map);
+  // tcgen05.fence; and what a relaxed arrival hands on to one, and a relaxed wait takes.
+  void tensor_fence_before(LaneMask lanes);
+  void tensor_fence_after(LaneMask lanes);
+  Clock tensor_of(LaneMask lanes) const;
+  void take_tensor(LaneMask lanes, const Clock& tensor);
   // bar.warp.sync of these lanes. `time`: of Handover.
   void synchronize(LaneMask lanes, uint64_t time);
 
@@ -224,6 +243,9 @@ public:
   std::unique_ptr<LaneGroups> copies, bulk;
   // Of wgmma.
   GroupsOfThread products;
+  // Of tcgen05: what comes before a commit, by thread; ld and st. Null: the warp has issued none.
+  std::unique_ptr<LaneGroups> tensor;
+  std::unique_ptr<TensorMoves> moves;
 
 private:
   // Calls f(group) for groups that are these lanes, splitting those that are not wholly.

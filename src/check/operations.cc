@@ -77,7 +77,7 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
     break;
   case AsyncGroup::none: {
     if (operation.is_in_order()) { // each thread's are complete when a commit behind them has arrived
-      LaneGroups& groups = groups_of(cluster, warp.tensor);
+      LaneGroups& groups = groups_of(cluster, warp.knowledge.tensor);
       GroupsOfThread& thread = groups.lanes[static_cast<size_t>(lane)];
       if (operation.kind == AsyncKind::tensor_commit) {
         cluster.arriving[operation.number] = {groups.write_agent, lane, thread.open++};
@@ -85,6 +85,7 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
       }
       read.agent = groups.write_agent;
       read.epoch = thread.open;
+      issues_in_tensor_memory(cluster, x, operation, read.agent, read.epoch);
       break;
     }
     if (operation.kind == AsyncKind::cp_async_arrive) {

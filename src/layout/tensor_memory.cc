@@ -49,22 +49,9 @@ std::optional<DataPath> data_path(uint32_t m, uint32_t cta_group, bool ws, bool 
   return std::nullopt;
 }
 
-uint32_t accumulator_columns(DataPath path, uint32_t n) {
-  switch (path) {
-  case DataPath::b:
-  case DataPath::e:
-    return n / 2;
-  case DataPath::g:
-    return n / 4;
-  default:
-    return n;
-  }
-}
-
 AccumulatorCell accumulator_cell(DataPath path, uint32_t m, uint32_t n, uint32_t row, uint32_t column,
                                  uint32_t half) {
-  const bool pair = path == DataPath::a || path == DataPath::b || path == DataPath::c;
-  const uint32_t rows = pair ? m / 2 : m; // of one CTA
+  const uint32_t rows = m / ctas_of(path); // of one CTA
   const uint32_t in_cta = row % rows;
   TensorCell cell{in_cta, column};
   switch (path) {

@@ -37,10 +37,18 @@
 //
 // An element of D takes a cell of its own, one of 16 bits the low half of it.
 //
-// Not here: who allocated which columns, what is in the cells, scale factors, metadata, A.
+// b, e and g have blocks of columns below each other, two or four of them. What belongs to rows - A in tensor
+// memory, scale factors of A - has a copy in the lanes of each block: row r of A lies in the lanes where row
+// r of D begins in that block.
+//
+// Scale factors of row r of A, counted within the CTA, lie in column r / 32, and in lane r % 32 of each of
+// the four quarters. Those of column c of B lie likewise where D has no blocks; of b, c counts within the
+// block, and they lie in the two quarters that the block's lanes are of.
+//
+// Not here: who allocated which columns, what is in the cells, metadata of a sparse A.
 //
 // No hardware of ours has checked it. TVM's layouts, which a B200 has, agree for all shapes but .16x32bx2,
-// for d and f; CUTLASS's for all shapes and all paths but c.
+// for d and f; CUTLASS's for all shapes and all paths but c, for A and for scale factors.
 //
 // PTX ISA: "Tensor Memory Addressing", "Data Movement Shape", "Data Path Layout Organization", "tcgen05.cp".
 // Tests: tests/unit/layout/tensor_memory_test.cc.
@@ -134,8 +142,23 @@ enum class DataPath : uint8_t { a, b, c, d, e, f, g };
 // `m` and `cta_group` of the instruction; none where no instruction has these together.
 std::optional<DataPath> data_path(uint32_t m, uint32_t cta_group, bool ws, bool sparse);
 
+// CTAs that D is in.
+constexpr uint32_t ctas_of(DataPath path) {
+  return path <= DataPath::c ? 2 : 1;
+}
+
+// Blocks of columns that lie below each other, and the lanes from one of them to the next.
+constexpr uint32_t column_blocks_of(DataPath path) {
+  return path == DataPath::b || path == DataPath::e ? 2 : path == DataPath::g ? 4 : 1;
+}
+constexpr uint32_t block_lanes_of(DataPath path) {
+  return kTensorLanes / column_blocks_of(path);
+}
+
 // Columns that D takes.
-uint32_t accumulator_columns(DataPath path, uint32_t n);
+constexpr uint32_t accumulator_columns(DataPath path, uint32_t n) {
+  return n / column_blocks_of(path);
+}
 
 struct AccumulatorCell {
   uint32_t cta = 0; // of the pair; 0 where there is none

@@ -6,21 +6,36 @@
 namespace lemma::vgpu {
 
 bool accesses(const TensorCp& cp, const Cta& cta, uint32_t column, uint32_t count) {
-  return cp.cta == &cta && cp.to.column < column + count &&
+  return cp.ctas.contains(cta) && cp.to.column < column + count &&
          column < cp.to.column + layout::copy_columns(cp.shape);
 }
 
-void each_source(const TensorCp& cp, const AsyncOperation::Visit& visit) {
-  for (uint32_t i = 0; i < layout::copy_rows(cp.shape) * cp.row_chunks(); ++i)
-    visit(place_of({cp.cta, cp.chunk(i)}), layout::kChunkBytes);
+void each_cell_written(const TensorCp& cp, const TensorVisit& visit) {
+  TensorLanes lanes{};
+  for (uint32_t row = 0; row < layout::copy_rows(cp.shape); ++row)
+    for (const uint8_t of_row : layout::copy_lanes(cp.shape, cp.multicast, row)) {
+      const uint32_t lane = cp.to.lane + of_row;
+      lanes[lane / kWarpSize] |= LaneMask{1} << lane % kWarpSize;
+    }
+  for (const Cta* cta : cp.ctas)
+    for (uint32_t column = 0; column < layout::copy_columns(cp.shape); ++column)
+      visit(*cta, cp.to.column + column, lanes);
 }
 
-void execute(const TensorCp& cp) {
+void each_source(const TensorCp& cp, const AsyncOperation::Visit& visit) {
+  for (Cta* cta : cp.ctas)
+    for (uint32_t i = 0; i < layout::copy_rows(cp.shape) * cp.row_chunks(); ++i)
+      visit(place_of({cta, cp.chunk(i)}), layout::kChunkBytes);
+}
+
+namespace {
+
+void copy_in(const TensorCp& cp, const Cta& cta) {
   constexpr uint32_t kCells = layout::kChunkBytes / 4;
-  TensorMemory& memory = *cp.cta->tensor.memory;
+  TensorMemory& memory = *cta.tensor.memory;
   for (uint32_t i = 0; i < layout::copy_rows(cp.shape) * cp.row_chunks(); ++i) {
     std::byte chunk[layout::kChunkBytes];
-    std::memcpy(chunk, cp.cta->async_read(cp.chunk(i)), sizeof chunk);
+    std::memcpy(chunk, cta.async_read(cp.chunk(i)), sizeof chunk);
     if (cp.packed_bits < 8)
       unpack_chunk(chunk, cp.packed_bits);
     uint32_t cells[kCells];
@@ -33,6 +48,13 @@ void execute(const TensorCp& cp) {
         memory.written(column)[lane / kWarpSize] |= LaneMask{1} << lane % kWarpSize;
       }
   }
+}
+
+} // namespace
+
+void execute(const TensorCp& cp) {
+  for (const Cta* cta : cp.ctas)
+    copy_in(cp, *cta);
 }
 
 } // namespace lemma::vgpu

@@ -13,7 +13,7 @@
 namespace lemma::vgpu {
 
 struct TensorCp {
-  Cta* cta = nullptr;
+  TensorCtas ctas; // each copies from its own shared memory to its own tensor memory
   TensorShared from;
   layout::CopyShape shape{};
   layout::CopyMulticast multicast{};
@@ -29,6 +29,9 @@ struct TensorCp {
 
 // Does it write one of the CTA's columns [column, column + count)?
 bool accesses(const TensorCp& cp, const Cta& cta, uint32_t column, uint32_t count);
+
+// Calls visit(cta, column, lanes) for the cells that it writes.
+void each_cell_written(const TensorCp& cp, const TensorVisit& visit);
 
 // Calls visit(place, bytes) for the chunks of shared memory that it reads.
 void each_source(const TensorCp& cp, const AsyncOperation::Visit& visit);

@@ -2,9 +2,6 @@
 // that tiles of D are transposed on the way, sixteen columns at a time.
 #include "vgpu/async/tensor_mma.h"
 
-#include "isa/matrix_model.h"
-#include "layout/tensor_operands.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -14,6 +11,33 @@ namespace {
 using layout::TensorCell;
 using layout::TensorFormat;
 using numeric::FloatFormat;
+using numeric::IntegerFormat;
+
+FloatFormat float_format(TensorFormat format) {
+  return numeric::float_format_of(layout::to_string(format)).value();
+}
+
+IntegerFormat integer_format(TensorFormat format) {
+  return format == TensorFormat::u8 ? IntegerFormat::u8 : IntegerFormat::s8;
+}
+
+// Bits of an element in shared memory: of what is narrower than a byte, 16 elements in 16 bytes, padded.
+uint32_t stored_bits(TensorFormat format) {
+  switch (format) {
+  case TensorFormat::e2m1:
+    return 4;
+  case TensorFormat::e2m3:
+  case TensorFormat::e3m2:
+    return 6;
+  case TensorFormat::f16:
+  case TensorFormat::bf16:
+    return 16;
+  case TensorFormat::tf32:
+    return 32;
+  default:
+    return 8;
+  }
+}
 
 // Rows of K = 64 without padding.
 bool is_dense_fp4(const layout::TensorInstructionDescriptor& descriptor) {
@@ -21,7 +45,7 @@ bool is_dense_fp4(const layout::TensorInstructionDescriptor& descriptor) {
 }
 
 uint32_t sign_bit(TensorFormat format) {
-  const uint32_t bits = layout::element_bits(format);
+  const uint32_t bits = stored_bits(format);
   return bits >= 8 ? 0x80 : 1u << (bits - 1);
 }
 
@@ -49,7 +73,7 @@ void gather_shared(const TensorShared& matrix, const Cta& cta, const TensorProdu
       unpack_dense(shared + matrix.chunk(i, element_bytes), tile + size_t{i} * 2 * layout::kChunkBytes);
     return;
   }
-  const uint32_t bits = layout::element_bits(format), in_chunk = layout::kChunkBytes / element_bytes,
+  const uint32_t bits = stored_bits(format), in_chunk = layout::kChunkBytes / element_bytes,
                  depth = kTensorRowBytes / element_bytes;
   for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i) {
     std::byte chunk[layout::kChunkBytes];
@@ -67,14 +91,24 @@ void gather_shared(const TensorShared& matrix, const Cta& cta, const TensorProdu
   }
 }
 
+// What one CTA computes of one block of D's columns.
+struct Part {
+  const Cta& cta;
+  const TensorLanes& disabled;
+  uint32_t block = 0;
+
+  const uint32_t* lanes(uint32_t column) const { return cta.tensor.memory->column(column); }
+};
+
 // Rows of A in tensor memory: eight cells each.
-void gather_tensor(const TensorMma& mma, std::byte* tile) {
+void gather_tensor(const TensorMma& mma, const Part& part, std::byte* tile) {
   const TensorProduct& product = *mma.product;
   std::vector<std::byte> dense(is_dense_fp4(product.descriptor) ? product.row_lanes.size() * kTensorRowBytes
                                                                 : 0);
   std::byte* to = dense.empty() ? tile : dense.data();
   for (uint32_t column = 0; column < kTensorRowBytes / 4; ++column) {
-    const uint32_t* lanes = mma.cta->tensor.memory->column(mma.a_cell.column + column) + mma.a_cell.lane;
+    const uint32_t* lanes =
+        part.lanes(mma.a_cell.column + column) + mma.a_cell.lane + product.block_lane(part.block);
     for (size_t row = 0; row < product.row_lanes.size(); ++row)
       std::memcpy(to + row * kTensorRowBytes + size_t{column} * 4, lanes + product.row_lanes[row], 4);
   }
@@ -82,23 +116,31 @@ void gather_tensor(const TensorMma& mma, std::byte* tile) {
     unpack_dense(&dense[at], tile + 2 * at);
 }
 
-enum class Scaled : uint8_t { rows_of_a, columns_of_b };
+// The scale factors, of the bytes that `id` names, that lie `index` behind the first in a quarter.
+void append_scales(const TensorProduct& product, const Part& part, uint32_t first, uint32_t id,
+                   uint32_t index, uint32_t quarter, std::vector<uint8_t>& scales) {
+  const uint32_t word = part.lanes(first + index / kWarpSize)[quarter * kWarpSize + index % kWarpSize];
+  for (uint32_t byte = id; byte < id + product.scales; ++byte)
+    scales.push_back(static_cast<uint8_t>(word >> 8 * byte));
+}
 
-// [count][scales].
-std::vector<uint8_t> gather_scales(const TensorMma& mma, Scaled what) {
+// [rows of the CTA][scales].
+std::vector<uint8_t> scales_of_a(const TensorMma& mma, const Part& part) {
   const TensorProduct& product = *mma.product;
-  const bool of_a = what == Scaled::rows_of_a;
-  const uint32_t count = of_a ? product.descriptor.m : product.descriptor.n,
-                 first = of_a ? mma.a_scales : mma.b_scales,
-                 id = of_a ? product.descriptor.scale_a_id : product.descriptor.scale_b_id;
   std::vector<uint8_t> scales;
-  for (uint32_t i = 0; i < count && product.scales != 0; ++i) {
-    const uint32_t quarter = of_a ? product.row_lanes[i] / kWarpSize : 0;
-    const uint32_t word =
-        mma.cta->tensor.memory->column(first + i / kWarpSize)[quarter * kWarpSize + i % kWarpSize];
-    for (uint32_t byte = id; byte < id + product.scales; ++byte)
-      scales.push_back(static_cast<uint8_t>(word >> 8 * byte));
-  }
+  for (uint32_t row = 0; row < product.cta_rows() && product.scales != 0; ++row)
+    append_scales(product, part, mma.a_scales, product.descriptor.scale_a_id, row,
+                  (product.row_lanes[row] + product.block_lane(part.block)) / kWarpSize, scales);
+  return scales;
+}
+
+// [columns of the block][scales].
+std::vector<uint8_t> scales_of_b(const TensorMma& mma, const Part& part) {
+  const TensorProduct& product = *mma.product;
+  std::vector<uint8_t> scales;
+  for (uint32_t column = 0; column < product.block_columns && product.scales != 0; ++column)
+    append_scales(product, part, mma.b_scales, product.descriptor.scale_b_id, column,
+                  product.block_lane(part.block) / kWarpSize, scales);
   return scales;
 }
 
@@ -112,42 +154,42 @@ uint64_t scaled(FloatFormat format, uint64_t bits, int exponent) {
       {.sign = number.sign, .exponent = number.exponent + exponent, .significand = number.significand});
 }
 
-constexpr uint32_t kBlock = 16; // columns
+constexpr uint32_t kGroup = 16; // columns
 
-// Calls move(element of the tile, cell) for the elements of D, blocks of columns after each other.
+// Calls move(element of the tile, cell, lane) for the elements of D, groups of columns after each other.
 template <class T, class Move>
-void for_cells(const TensorMma& mma, T* tile, Move move) {
+void for_cells(const TensorMma& mma, const Part& part, T* tile, Move move) {
   const TensorProduct& product = *mma.product;
-  const auto n = static_cast<uint32_t>(product.columns.size());
-  for (uint32_t first = 0; first < n; first += kBlock) {
-    const uint32_t count = std::min(kBlock, n - first);
-    uint32_t* columns[kBlock];
-    for (uint32_t i = 0; i < count; ++i) {
-      const TensorCell at = product.columns[first + i];
-      columns[i] = mma.cta->tensor.memory->column(mma.d_cell.column + at.column) + mma.d_cell.lane + at.lane;
-    }
+  const uint32_t n = product.block_columns;
+  for (uint32_t first = 0; first < n; first += kGroup) {
+    const uint32_t count = std::min(kGroup, n - first);
+    const TensorCell* cells = &product.columns[part.block * n + first];
+    uint32_t* columns[kGroup];
+    for (uint32_t i = 0; i < count; ++i)
+      columns[i] = part.cta.tensor.memory->column(mma.d_cell.column + cells[i].column) + mma.d_cell.lane +
+                   cells[i].lane;
     for (size_t row = 0; row < product.row_lanes.size(); ++row) {
       T* elements = tile + row * n + first;
       const uint32_t lane = product.row_lanes[row];
       for (uint32_t i = 0; i < count; ++i)
-        move(elements[i], columns[i][lane], lane + mma.d_cell.lane + product.columns[first + i].lane);
+        move(elements[i], columns[i][lane], lane + mma.d_cell.lane + cells[i].lane);
     }
   }
 }
 
+// `b`: the columns of the block.
 template <class T>
-MatrixOutputs multiply(const TensorMma& mma, const std::byte* a, const std::byte* b,
+MatrixOutputs multiply(const TensorMma& mma, const Part& part, const std::byte* a, const std::byte* b,
                        std::vector<std::byte>& room, numeric::DotScratch& scratch) {
   const TensorProduct& product = *mma.product;
   room.resize(product.dot.shape().outputs() * sizeof(T));
   auto* d = reinterpret_cast<T*>(room.data());
   if (mma.accumulates)
-    for_cells(mma, d, [](T& element, uint32_t cell, uint32_t) { element = static_cast<T>(cell); });
+    for_cells(mma, part, d, [](T& element, uint32_t cell, uint32_t) { element = static_cast<T>(cell); });
   if (mma.accumulates && mma.scale_d != 0)
     for (size_t i = 0; i < product.dot.shape().outputs(); ++i)
       d[i] = static_cast<T>(scaled(product.dot.model().c, d[i], -mma.scale_d));
-  const std::vector<uint8_t> of_a = gather_scales(mma, Scaled::rows_of_a),
-                             of_b = gather_scales(mma, Scaled::columns_of_b);
+  const std::vector<uint8_t> of_a = scales_of_a(mma, part), of_b = scales_of_b(mma, part);
   const MatrixOutputs outputs = numeric::dot(product.dot,
                                              {.a = a,
                                               .b = b,
@@ -156,12 +198,12 @@ MatrixOutputs multiply(const TensorMma& mma, const std::byte* a, const std::byte
                                               .scale_a = of_a.data(),
                                               .scale_b = of_b.data()},
                                              scratch);
-  const bool all = std::ranges::all_of(mma.disabled, [](LaneMask lanes) { return lanes == 0; });
+  const bool all = std::ranges::all_of(part.disabled, [](LaneMask lanes) { return lanes == 0; });
   if (all)
-    for_cells(mma, d, [](T element, uint32_t& cell, uint32_t) { cell = element; });
+    for_cells(mma, part, d, [](T element, uint32_t& cell, uint32_t) { cell = element; });
   else
-    for_cells(mma, d, [&](T element, uint32_t& cell, uint32_t lane) {
-      if ((mma.disabled[lane / kWarpSize] >> lane % kWarpSize & 1) == 0)
+    for_cells(mma, part, d, [&](T element, uint32_t& cell, uint32_t lane) {
+      if ((part.disabled[lane / kWarpSize] >> lane % kWarpSize & 1) == 0)
         cell = element;
     });
   return outputs;
@@ -169,12 +211,10 @@ MatrixOutputs multiply(const TensorMma& mma, const std::byte* a, const std::byte
 
 // D's cells count as written, but for lanes that stay.
 void mark_written(const TensorMma& mma) {
-  for (const TensorCell at : mma.product->columns) {
-    LaneMask* written = mma.cta->tensor.memory->written(mma.d_cell.column + at.column);
-    const auto lanes = lanes_of_d(mma, at);
+  each_cell_written(mma, [](const Cta& cta, uint32_t column, const TensorLanes& lanes) {
     for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
-      written[quarter] |= lanes[quarter] & ~mma.disabled[quarter];
-  }
+      cta.tensor.memory->written(column)[quarter] |= lanes[quarter];
+  });
 }
 
 } // namespace
@@ -203,19 +243,37 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
                                                  numeric::Arch machine) {
   TensorProduct product;
   product.descriptor = descriptor;
-  const auto m = static_cast<int>(descriptor.m), n = static_cast<int>(descriptor.n),
-             k = static_cast<int>(descriptor.k());
-  const auto model = isa::tensor_model(descriptor, scales, machine);
+  const uint32_t rows = descriptor.m / layout::ctas_of(path);
+  const auto k = static_cast<int>(descriptor.k());
+  product.cta_columns = descriptor.n / layout::ctas_of(path);
+  product.block_columns = descriptor.n / layout::column_blocks_of(path);
+  std::optional<numeric::DotModel> model;
+  if (layout::is_block_scaled(descriptor.kind)) {
+    const FloatFormat scale =
+        descriptor.scale == layout::ScaleFormat::ue4m3 ? FloatFormat::ue4m3 : FloatFormat::ue8m0;
+    if (!descriptor.k96)
+      model =
+          numeric::dot_model_block_scale(machine, numeric::DotUnit::tcgen05, float_format(descriptor.a),
+                                         float_format(descriptor.b), scale, k, k / static_cast<int>(scales));
+    product.scales = scales;
+  } else if (descriptor.kind == layout::TensorKind::i8) {
+    model = numeric::dot_model_integer(integer_format(descriptor.a), integer_format(descriptor.b),
+                                       descriptor.saturate);
+  } else {
+    const FloatFormat d = float_format(descriptor.d);
+    model = numeric::dot_model(machine, numeric::DotUnit::tcgen05, float_format(descriptor.a),
+                               float_format(descriptor.b), d, d, k);
+  }
   if (!model)
     return std::nullopt;
-  product.scales = scales;
-  product.dot = numeric::DotPlan(*model, {.m = m, .n = n, .k = k});
-  product.element_bytes = std::max(layout::element_bits(descriptor.a), 8u) / 8;
+  product.dot = numeric::DotPlan(
+      *model, {.m = static_cast<int>(rows), .n = static_cast<int>(product.block_columns), .k = k});
+  product.element_bytes = std::max(stored_bits(descriptor.a), 8u) / 8;
   product.row_bytes = descriptor.k() * product.element_bytes;
   product.d_bytes = descriptor.d == TensorFormat::f16 ? 2 : 4;
   product.negate_a = descriptor.negate_a ? sign_bit(descriptor.a) : 0;
   product.negate_b = descriptor.negate_b ? sign_bit(descriptor.b) : 0;
-  for (uint32_t row = 0; row < descriptor.m; ++row)
+  for (uint32_t row = 0; row < rows; ++row)
     product.row_lanes.push_back(
         static_cast<uint8_t>(layout::accumulator_cell(path, descriptor.m, descriptor.n, row, 0).cell.lane));
   for (const uint8_t lane : product.row_lanes)
@@ -227,13 +285,58 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
   return product;
 }
 
-std::array<LaneMask, TensorMemory::kQuarters> lanes_of_d(const TensorMma& mma, TensorCell column) {
-  const uint32_t further = mma.d_cell.lane + column.lane;
-  std::array<LaneMask, TensorMemory::kQuarters> lanes{};
+namespace {
+
+// Of rows of A and D, `further` lanes on.
+TensorLanes lanes_of_rows(const TensorProduct& product, uint32_t further) {
+  TensorLanes lanes{};
   for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
     if (quarter >= further / kWarpSize)
-      lanes[quarter] = mma.product->row_quarters[quarter - further / kWarpSize] << further % kWarpSize;
+      lanes[quarter] = product.row_quarters[quarter - further / kWarpSize] << further % kWarpSize;
   return lanes;
+}
+
+} // namespace
+
+TensorLanes lanes_of_d(const TensorMma& mma, TensorCell column) {
+  return lanes_of_rows(*mma.product, mma.d_cell.lane + column.lane);
+}
+
+void each_cell_read(const TensorMma& mma, const TensorVisit& visit) {
+  const TensorProduct& product = *mma.product;
+  const auto each_row = [&](const Cta& cta) {
+    for (uint32_t block = 0; block < product.blocks(); ++block)
+      for (uint32_t column = 0; column < kTensorRowBytes / 4; ++column)
+        visit(cta, mma.a_cell.column + column,
+              lanes_of_rows(product, mma.a_cell.lane + product.block_lane(block)));
+  };
+  const auto each_scale = [&](const Cta& cta, uint32_t first, uint32_t rows) {
+    for (uint32_t row = 0; row < rows; row += kWarpSize) {
+      TensorLanes lanes;
+      lanes.fill(rows - row < kWarpSize ? (LaneMask{1} << (rows - row)) - 1 : kAllLanes);
+      visit(cta, first + row / kWarpSize, lanes);
+    }
+  };
+  for (const Cta* cta : mma.ctas) {
+    if (!mma.a)
+      each_row(*cta);
+    if (product.scales == 0)
+      continue;
+    each_scale(*cta, mma.a_scales, product.cta_rows());
+    each_scale(*cta, mma.b_scales, product.block_columns);
+  }
+}
+
+void each_cell_written(const TensorMma& mma, const TensorVisit& visit) {
+  for (size_t i = 0; Cta* cta : mma.ctas) {
+    for (const TensorCell at : mma.product->columns) {
+      TensorLanes lanes = lanes_of_d(mma, at);
+      for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
+        lanes[quarter] &= ~mma.disabled[i][quarter];
+      visit(*cta, mma.d_cell.column + at.column, lanes);
+    }
+    ++i;
+  }
 }
 
 bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t count) {
@@ -241,39 +344,54 @@ bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t co
   const auto touches = [&](uint32_t first, uint32_t columns) {
     return first < column + count && column < first + columns;
   };
-  return mma.cta == &cta &&
+  return mma.ctas.contains(cta) &&
          (touches(mma.d_cell.column, product.d_columns) ||
           (!mma.a && touches(mma.a_cell.column, kTensorRowBytes / 4)) ||
-          (product.scales != 0 && (touches(mma.a_scales, scale_columns(product.descriptor.m)) ||
-                                   touches(mma.b_scales, scale_columns(product.descriptor.n)))));
+          (product.scales != 0 && (touches(mma.a_scales, scale_columns(product.cta_rows())) ||
+                                   touches(mma.b_scales, scale_columns(product.block_columns)))));
 }
 
 void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit) {
   const TensorProduct& product = *mma.product;
-  const auto of_matrix = [&](const TensorShared& matrix, uint32_t rows) {
+  const auto of_matrix = [&](const TensorShared& matrix, Cta* cta, uint32_t rows) {
     for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i)
-      visit(place_of({mma.cta, matrix.chunk(i, product.element_bytes)}), layout::kChunkBytes);
+      visit(place_of({cta, matrix.chunk(i, product.element_bytes)}), layout::kChunkBytes);
   };
-  if (mma.a)
-    of_matrix(*mma.a, product.descriptor.m);
-  of_matrix(mma.b, product.descriptor.n);
+  for (Cta* cta : mma.ctas) {
+    if (mma.a)
+      of_matrix(*mma.a, cta, product.cta_rows());
+    of_matrix(mma.b, cta, product.cta_columns);
+  }
 }
 
 MatrixOutputs execute(const TensorMma& mma, numeric::DotScratch& scratch) {
   const TensorProduct& product = *mma.product;
   const layout::TensorInstructionDescriptor& descriptor = product.descriptor;
-  std::vector<std::byte> a(size_t{descriptor.m} * product.row_bytes),
+  std::vector<std::byte> a(size_t{product.cta_rows()} * product.row_bytes),
       b(size_t{descriptor.n} * product.row_bytes), room;
-  if (mma.a)
-    gather_shared(*mma.a, *mma.cta, product, descriptor.a, descriptor.m, a.data());
-  else
-    gather_tensor(mma, a.data());
-  gather_shared(mma.b, *mma.cta, product, descriptor.b, descriptor.n, b.data());
-  negate(a.data(), a.size(), product.element_bytes, product.negate_a);
+  std::byte* half = b.data();
+  for (const Cta* cta : mma.ctas) {
+    gather_shared(mma.b, *cta, product, descriptor.b, product.cta_columns, half);
+    half += size_t{product.cta_columns} * product.row_bytes;
+  }
   negate(b.data(), b.size(), product.element_bytes, product.negate_b);
-  const MatrixOutputs outputs = product.d_bytes == 2
-                                    ? multiply<uint16_t>(mma, a.data(), b.data(), room, scratch)
-                                    : multiply<uint32_t>(mma, a.data(), b.data(), room, scratch);
+  MatrixOutputs outputs;
+  const TensorLanes* disabled = mma.disabled.data();
+  for (Cta* cta : mma.ctas) {
+    for (uint32_t block = 0; block < product.blocks(); ++block) {
+      const Part part{*cta, *disabled, block};
+      if (!mma.a)
+        gather_tensor(mma, part, a.data());
+      else if (block == 0)
+        gather_shared(*mma.a, *cta, product, descriptor.a, product.cta_rows(), a.data());
+      if (!mma.a || block == 0)
+        negate(a.data(), a.size(), product.element_bytes, product.negate_a);
+      const std::byte* columns = &b[size_t{block} * product.block_columns * product.row_bytes];
+      outputs += product.d_bytes == 2 ? multiply<uint16_t>(mma, part, a.data(), columns, room, scratch)
+                                      : multiply<uint32_t>(mma, part, a.data(), columns, room, scratch);
+    }
+    ++disabled;
+  }
   mark_written(mma);
   return outputs;
 }

@@ -4,10 +4,16 @@
 // it is added to are cells of tensor memory. Shared memory is read through the async proxy, when the
 // operation runs.
 //
-// The scale factors of a block-scaled product are in tensor memory: those of row r of A, or of column r of B,
-// in lane r % 32 of a quarter, r / 32 columns behind their address, in the bytes that the descriptor's id
-// names. Every quarter has them all: rows of A take those of the quarter that their lane in D is of, columns
-// of B those of the first. The PTX ISA leaves undefined what happens where quarters differ.
+// Of `.cta_group::2` two CTAs have a half of everything: of A and D the first or the second half of the rows,
+// of B of the columns, at the same addresses of their own shared and tensor memory. Each multiplies its rows
+// with both halves of B.
+//
+// D may be cut into blocks of columns that lie in lanes below each other (layout/tensor_memory.h); each block
+// takes A in tensor memory and the scale factors from its own lanes, of which each has a copy. The scale
+// factors of a block-scaled product are in tensor memory: those of row r of the CTA's A, or of column r of
+// the block's B, in lane r % 32 of a quarter, r / 32 columns behind their address, in the bytes that the
+// descriptor's id names. Rows of A take those of the quarter that their lane in D is of, columns of B those
+// of the block's first quarter. The PTX ISA leaves undefined what happens where copies differ.
 //
 // Not here: what is checked when it is issued (handlers/tensor/tensor_mma.cc), when it runs (async.h).
 //
@@ -20,8 +26,10 @@
 #include "numeric/dot.h"
 #include "vgpu/engine/exec.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -31,21 +39,43 @@ namespace lemma::vgpu {
 inline constexpr uint32_t kTensorRowBytes = 32;
 inline constexpr uint32_t kTensorRowChunks = kTensorRowBytes / layout::kChunkBytes;
 
+// The CTAs that an operation works in: the issuer's alone, or the pair, the even one first.
+class TensorCtas {
+public:
+  TensorCtas() = default;
+  explicit TensorCtas(Cta* even, Cta* odd = nullptr) : ctas_{even, odd} {}
+
+  Cta* const* begin() const { return ctas_.data(); }
+  Cta* const* end() const { return ctas_.data() + (ctas_[1] ? 2 : ctas_[0] ? 1 : 0); }
+  bool is_empty() const { return ctas_[0] == nullptr; }
+  bool contains(const Cta& cta) const { return std::find(begin(), end(), &cta) != end(); }
+
+private:
+  std::array<Cta*, 2> ctas_{};
+};
+
 // What all products of one instruction descriptor have in common.
 struct TensorProduct {
   layout::TensorInstructionDescriptor descriptor;
-  numeric::DotPlan dot;
+  numeric::DotPlan dot;                 // of the rows of one CTA and one block of columns
   uint32_t element_bytes = 2;           // of A and B, as dot() takes them
   uint32_t row_bytes = kTensorRowBytes; // of their rows, as dot() takes them
   uint32_t scales = 0;                  // of a row; 0: it is not block scaled
   uint32_t d_bytes = 4;                 // of an element
   uint32_t negate_a = 0, negate_b = 0;  // sign bits to flip, in each byte
-  // Where D's element (row, column) is: lanes are added, columns count from D's address.
+  uint32_t cta_columns = 0;             // of B, in the shared memory of one CTA
+  uint32_t block_columns = 0;           // of D, in one block
+  // Where D's element (row of the CTA, column) is: lanes are added, columns count from D's address.
   std::vector<uint8_t> row_lanes;
-  std::array<LaneMask, TensorMemory::kQuarters> row_quarters{}; // the same lanes, a word for each quarter
+  TensorLanes row_quarters{}; // the same lanes
   std::vector<layout::TensorCell> columns;
   uint32_t d_columns = 0; // that D takes
   uint64_t flops = 0;
+
+  uint32_t cta_rows() const { return static_cast<uint32_t>(row_lanes.size()); }
+  uint32_t blocks() const { return static_cast<uint32_t>(columns.size()) / block_columns; }
+  // Lanes from the first block to this one.
+  uint32_t block_lane(uint32_t block) const { return columns[size_t{block} * block_columns].lane; }
 };
 
 // The product of a descriptor in which nothing is wrong, with so many scale factors a row; none where the
@@ -69,14 +99,14 @@ void unpack_chunk(std::byte* chunk, uint32_t bits);
 
 struct TensorMma {
   const TensorProduct* product = nullptr; // of the instruction's plan
-  Cta* cta = nullptr;
+  TensorCtas ctas;
   std::optional<TensorShared> a; // none: in tensor memory
   TensorShared b;
   uint32_t a_scales = 0, b_scales = 0; // columns where they begin
   layout::TensorCell a_cell, d_cell;   // addresses: of D the lane is that of row 0
   bool accumulates = false;
-  int scale_d = 0;                                          // D is multiplied by 2^-scale_d before
-  std::array<LaneMask, TensorMemory::kQuarters> disabled{}; // lanes of D that stay
+  int scale_d = 0;                       // D is multiplied by 2^-scale_d before
+  std::array<TensorLanes, 2> disabled{}; // by CTA: lanes of D that stay
 };
 
 // Columns that the scale factors of so many rows take.
@@ -84,8 +114,14 @@ constexpr uint32_t scale_columns(uint32_t rows) {
   return (rows + kWarpSize - 1) / kWarpSize;
 }
 
-// The lanes of D in one of its columns, a word for each quarter.
-std::array<LaneMask, TensorMemory::kQuarters> lanes_of_d(const TensorMma& mma, layout::TensorCell column);
+// The lanes of D in one of its columns, of each CTA.
+TensorLanes lanes_of_d(const TensorMma& mma, layout::TensorCell column);
+
+// Calls visit(cta, column, lanes) for the cells of tensor memory that it reads, or writes. D of one that
+// accumulates is read and written, and comes as written alone.
+using TensorVisit = std::function<void(const Cta&, uint32_t column, const TensorLanes& lanes)>;
+void each_cell_read(const TensorMma& mma, const TensorVisit& visit);
+void each_cell_written(const TensorMma& mma, const TensorVisit& visit);
 
 // Does it access one of the CTA's columns [column, column + count)?
 bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t count);

@@ -36,6 +36,8 @@ const SelectorTable& selectors() {
     add_setmaxnreg_selectors(t);
     add_tensor_allocation_selectors(t);
     add_tensor_mma_selectors(t);
+    add_tensor_cp_selectors(t);
+    add_tensor_commit_selectors(t);
     add_tensor_move_selectors(t);
     add_launch_control_selectors(t);
     add_stack_selectors(t);

@@ -227,6 +227,15 @@ void Observers::waits(const Exec& x, const GroupWait& wait) {
 void Observers::touches_wgmma_registers(const Exec& x) {
   tell(&Observer::touches_wgmma_registers, x);
 }
+void Observers::moves_tensor(const Exec& x, const TensorMove& move) {
+  tell(&Observer::moves_tensor, x, move);
+}
+void Observers::orders_tensor(const Exec& x, TensorOrder order) {
+  tell(&Observer::orders_tensor, x, order);
+}
+void Observers::frees_tensor(const Exec& x, uint32_t column, uint32_t columns) {
+  tell(&Observer::frees_tensor, x, column, columns);
+}
 void Observers::arrives(const MbarrierArrival& arrival) {
   tell(&Observer::arrives, arrival);
 }

@@ -24,6 +24,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,16 @@ struct GroupWait {
   LaneMask lanes = 0;
 };
 
+// What a tcgen05.ld or st accesses: lanes of the warp's quarter of its CTA's tensor memory, by column from
+// `column` on.
+struct TensorMove {
+  bool writes = false;
+  uint32_t column = 0;
+  std::span<const LaneMask> lanes;
+};
+
+enum class TensorOrder : uint8_t { before_thread_sync, after_thread_sync, wait_ld, wait_st };
+
 class Observer {
 public:
   virtual ~Observer() = default;
@@ -165,6 +176,11 @@ public:
   // told again.
   virtual void touches_wgmma_registers(const Exec&) {}
 
+  // tcgen05.ld and st; its fences and waits; dealloc, of columns that the CTA has until then.
+  virtual void moves_tensor(const Exec&, const TensorMove&) {}
+  virtual void orders_tensor(const Exec&, TensorOrder) {}
+  virtual void frees_tensor(const Exec&, uint32_t /*column*/, uint32_t /*columns*/) {}
+
   virtual void arrives(const MbarrierArrival&) {}
   virtual void finds_complete(const Exec&, const MbarrierWait&) {}
 };
@@ -200,6 +216,9 @@ public:
   void completes(const AsyncOperation& operation) override;
   void waits(const Exec& x, const GroupWait& wait) override;
   void touches_wgmma_registers(const Exec& x) override;
+  void moves_tensor(const Exec& x, const TensorMove& move) override;
+  void orders_tensor(const Exec& x, TensorOrder order) override;
+  void frees_tensor(const Exec& x, uint32_t column, uint32_t columns) override;
   void arrives(const MbarrierArrival& arrival) override;
   void finds_complete(const Exec& x, const MbarrierWait& wait) override;
 

@@ -10,6 +10,7 @@
 #include "support/memory_budget.h"
 #include "vgpu/code/code.h"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -48,6 +49,9 @@ private:
   std::unique_ptr<uint32_t[]> cells_;
   std::unique_ptr<LaneMask[]> written_;
 };
+
+// Lanes of a column, a word for each quarter.
+using TensorLanes = std::array<LaneMask, TensorMemory::kQuarters>;
 
 // Those of the SMs of a launch that have been asked for.
 class TensorMemories {

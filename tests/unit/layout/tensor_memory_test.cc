@@ -252,6 +252,21 @@ TEST(DataPath, EveryElementHasACellOfItsOwn) {
     }
 }
 
+// Each block begins in the column of D's address.
+TEST(DataPath, BlocksOfColumnsLieBelowEachOther) {
+  for (const Drawn& drawn : kDrawn) {
+    std::vector<AccumulatorCell> begins;
+    for (uint32_t column = 0; column < 256; ++column)
+      if (const AccumulatorCell cell = accumulator_cell(drawn.path, drawn.m, 256, 0, column);
+          cell.cell.column == 0)
+        begins.push_back(cell);
+    ASSERT_EQ(begins.size(), column_blocks_of(drawn.path));
+    for (uint32_t block = 0; block < begins.size(); ++block)
+      EXPECT_EQ(begins[block].cell.lane, block * block_lanes_of(drawn.path));
+    EXPECT_EQ(accumulator_cell(drawn.path, drawn.m, 256, drawn.m - 1, 0).cta + 1, ctas_of(drawn.path));
+  }
+}
+
 // .16x256b of four warps reads an M = 64 accumulator in rows of 16 a warp.
 TEST(DataPath, SixteenLanesAWarpAreReadByTheShapesOfSixteen) {
   for (uint32_t warp = 0; warp < 4; ++warp)

@@ -71,6 +71,21 @@ std::vector<Cta*> ctas_of_mask(Exec& x, const DecodedInst& in, uint16_t mask, in
   return named;
 }
 
+// The CTA that data in `cta` signal where the operation names an mbarrier in `named`; null after a fault.
+Cta* signalled_cta(Exec& x, const DecodedInst& in, Cta& cta, const Cta& named, uint8_t cta_group, int lane) {
+  if (cta_group == 1)
+    return &cta;
+  const auto& ctas = x.cta->cluster->ctas;
+  const uint32_t rank = (cta.rank & ~1u) | (named.rank & 1);
+  if (rank < ctas.size() && !ctas[rank]->is_finished())
+    return ctas[rank].get();
+  x.fault(in, FaultKind::out_of_bounds,
+          fmt::format("the data go to CTA rank {} and with .cta_group::2 signal CTA rank {}, which {}",
+                      cta.rank, rank, rank < ctas.size() ? "has exited" : "the cluster does not have"),
+          lane);
+  return nullptr;
+}
+
 } // namespace
 
 SharedPlace find_mbarrier(Exec& x, const DecodedInst& in, StateSpace space, uint64_t address, int lane) {
@@ -80,22 +95,28 @@ SharedPlace find_mbarrier(Exec& x, const DecodedInst& in, StateSpace space, uint
 
 std::vector<AsyncTarget> find_targets(Exec& x, const DecodedInst& in, int lane, const SharedPlace& data,
                                       StateSpace mbarrier_space, uint64_t mbarrier_address,
-                                      std::optional<uint16_t> cta_mask) {
+                                      std::optional<uint16_t> cta_mask, uint8_t cta_group) {
   const SharedPlace mbarrier = mbarrier_place(x, in, mbarrier_space, mbarrier_address, lane);
   if (!mbarrier.cta)
     return {};
-  if (mbarrier.cta != data.cta) {
+  // Ranks that differ in bits which they must have in common.
+  const uint32_t apart = (mbarrier.cta->rank ^ data.cta->rank) & (cta_group == 2 ? ~1u : ~0u);
+  if (apart != 0) {
     x.fault_at(
         in, FaultKind::illegal_instruction,
         fmt::format("the data go to CTA rank {}, but the mbarrier is in CTA rank {}: they must be in one "
-                    "CTA (undefined behaviour)",
-                    data.cta->rank, mbarrier.cta->rank),
+                    "CTA{} (undefined behaviour)",
+                    data.cta->rank, mbarrier.cta->rank,
+                    cta_group == 2 ? " or, with .cta_group::2, in one pair" : ""),
         lane, mbarrier_address, {"mapa gives the mbarrier's address in the other CTA"});
     return {};
   }
   std::vector<AsyncTarget> targets;
   for (Cta* cta : cta_mask ? ctas_of_mask(x, in, *cta_mask, lane) : std::vector<Cta*>{data.cta}) {
-    targets.push_back({{cta, data.offset}, {cta, mbarrier.offset}});
+    Cta* signalled = signalled_cta(x, in, *cta, *mbarrier.cta, cta_group, lane);
+    if (!signalled)
+      return {};
+    targets.push_back({{cta, data.offset}, {signalled, mbarrier.offset}});
     if (!check_mbarrier(x, in, targets.back().mbarrier, lane))
       return {};
   }

@@ -3,10 +3,12 @@
 //
 // One rule for all of them: the mbarrier lies in the CTA that the data go to. PTX ISA: of
 // cp.async.bulk.tensor with .cta_group::1, the default, and of st.async and red.async ("belong to the same
-// CTA"); a multicast signals the mbarrier "in the shared memory of the destination CTA". (.cta_group::2,
-// which is not modelled, may name the peer's.)
+// CTA"); a multicast signals the mbarrier "in the shared memory of the destination CTA". With .cta_group::2
+// it may lie in that CTA's peer too, and each CTA of a multicast signals in its own pair the CTA whose rank
+// is as odd or as even as that of the mbarrier's.
 //
-// Tests: tests/unit/vgpu/mbarrier_test.cc, async_copy_test.cc, tensor_copy_test.cc, tensor_rows_test.cc.
+// Tests: tests/unit/vgpu/mbarrier_test.cc, async_copy_test.cc, tensor_copy_test.cc, tensor_rows_test.cc,
+// tensor_pair_test.cc.
 #pragma once
 
 #include "vgpu/async/mbarrier.h"
@@ -33,10 +35,11 @@ inline SharedPlace shared_place(const MemoryPlace& place) {
 SharedPlace find_mbarrier(Exec& x, const DecodedInst& in, isa::StateSpace space, uint64_t address, int lane);
 
 // The targets of an operation whose operands name `data` and the mbarrier at `mbarrier_address`: those
-// places, or with a CTA mask the same ones in every CTA that it names. Checked; empty after a fault.
+// places, or with a CTA mask the same ones in every CTA that it names. `cta_group`: 2 where the mbarrier may
+// be in the peer. Checked; empty after a fault.
 std::vector<AsyncTarget> find_targets(Exec& x, const DecodedInst& in, int lane, const SharedPlace& data,
                                       isa::StateSpace mbarrier_space, uint64_t mbarrier_address,
-                                      std::optional<uint16_t> cta_mask);
+                                      std::optional<uint16_t> cta_mask, uint8_t cta_group = 1);
 
 // What an operation is to access later, checked now. Bytes that it reads and that were never written are
 // reported; what it writes counts as written once it completes. Null after a fault.

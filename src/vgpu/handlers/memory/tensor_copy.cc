@@ -60,6 +60,7 @@ struct TensorPlan {
   int coordinates = 0;
   int rank = 0; // of the tensor; by row there are more coordinates
   int sm = 0;   // the machine
+  uint8_t cta_group = 1;
   bool im2col = false;
   bool by_row = false;         // .tile::gather4, .tile::scatter4
   Qual wide = Qual::none;      // .im2col::w, .im2col::w::128
@@ -484,9 +485,9 @@ bool issue_load(Exec& x, const DecodedInst& in, int lane) {
   std::optional<uint16_t> mask;
   if (plan.mask_source >= 0)
     mask = static_cast<uint16_t>(x.src_lane(in, plan.mask_source, lane));
-  std::vector<AsyncTarget> targets =
-      find_targets(x, in, lane, shared_place(at), plan.mbarrier_space,
-                   lane_address(x, in, plan.mbarrier_source, plan.mbarrier_offset, lane), mask);
+  std::vector<AsyncTarget> targets = find_targets(
+      x, in, lane, shared_place(at), plan.mbarrier_space,
+      lane_address(x, in, plan.mbarrier_source, plan.mbarrier_offset, lane), mask, plan.cta_group);
   if (targets.empty() || !find_runs(x, in, lane, AccessKind::read, copy))
     return false;
   AsyncOperation operation = new_operation(x, in, lane, AsyncKind::tensor_load, std::move(copy));
@@ -601,9 +602,8 @@ void add_coordinates(Decoder& d, size_t map, TensorPlan& plan, std::vector<Slot>
 }
 
 bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) {
-  if (instruction.has(Qual::cta_group_2))
-    return false;
   auto& plan = d.make_plan<TensorPlan>(in);
+  plan.cta_group = instruction.has(Qual::cta_group_2) ? 2 : 1;
   const bool store = instruction.has(Qual::bulk_group);
   const bool prefetch = instruction.opcode == Opcode::cp_async_bulk_prefetch_tensor;
   if (instruction.opcode == Opcode::cp_reduce_async_bulk_tensor)

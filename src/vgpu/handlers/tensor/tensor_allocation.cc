@@ -116,8 +116,6 @@ Step run_alloc(Exec& x, const DecodedInst& in) {
   if (!count || !check_count(x, in, *count, 0))
     return Step::stopped;
   const auto columns = static_cast<uint32_t>(*count);
-  if (x.launch->config.check)
-    x.remark(in, "races in tensor memory are not checked yet; those of tcgen05 in shared memory are");
   TensorUse& use = x.cta->tensor;
   std::optional<uint32_t> column = std::exchange(use.asked.column, std::nullopt);
   if (!column) {
@@ -192,6 +190,7 @@ Step run_dealloc(Exec& x, const DecodedInst& in) {
                     block->column, block->column + block->columns - 1, to_string(user->kind),
                     place_of(*user->issuer.code, user->issuer.instruction).ptx_line),
         0, {"fix: tcgen05.commit behind it, and a wait at its mbarrier before tcgen05.dealloc"});
+  x.watch.tell(&Observer::frees_tensor, x, block->column, block->columns);
   use.memory->release(block->column, block->columns);
   use.blocks.erase(block);
   x.effect();

@@ -12,11 +12,13 @@
 // Tests: tests/unit/vgpu/tensor_memory_test.cc.
 #include "layout/tensor_memory.h"
 #include "vgpu/code/decoder.h"
+#include "vgpu/engine/observer.h"
 #include "vgpu/handlers/matrix/matrix_operands.h"
 #include "vgpu/handlers/tensor/tensor_operands.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -37,6 +39,7 @@ struct TensorMovePlan {
   bool is_row_of_lanes = false; // register r has the quarter's lanes of column r
   // Of register r and thread t, from the cell of the address: [r * 32 + t]; packed, two each.
   std::vector<TensorCell> cells;
+  std::vector<LaneMask> lanes; // the same cells: lanes, by column
 
   size_t cells_of_value() const { return packed ? 2 : 1; }
   std::span<const TensorCell> cells_of(int reg) const {
@@ -119,6 +122,15 @@ void report_unwritten(Exec& x, const DecodedInst& in, const Located& located,
     }
 }
 
+void tell_move(Exec& x, const TensorMovePlan& plan, const Located& located, bool writes) {
+  x.watch.tell([&](Observer& observer) {
+    std::vector<LaneMask> lanes = plan.lanes;
+    for (LaneMask& of_column : lanes)
+      of_column <<= located.lane % kWarpSize;
+    observer.moves_tensor(x, {.writes = writes, .column = located.column, .lanes = lanes});
+  });
+}
+
 Step run_load(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
@@ -127,6 +139,7 @@ Step run_load(Exec& x, const DecodedInst& in) {
   const Located located = locate(x, in, plan);
   if (!located.memory)
     return Step::stopped;
+  tell_move(x, plan, located, false);
   for (int r = 0; r < in.dst_count; ++r) {
     const std::span<const TensorCell> cells = plan.cells_of(r);
     auto* d = x.dst<uint32_t>(in, r);
@@ -151,6 +164,7 @@ Step run_store(Exec& x, const DecodedInst& in) {
   const Located located = locate(x, in, plan);
   if (!located.memory)
     return Step::stopped;
+  tell_move(x, plan, located, true);
   for (int r = 0; r < in.op_count - 1; ++r) {
     const std::span<const TensorCell> cells = plan.cells_of(r);
     const auto* values = x.src<uint32_t>(in, r + 1);
@@ -169,9 +183,20 @@ Step run_store(Exec& x, const DecodedInst& in) {
   return Step::next;
 }
 
+template <TensorOrder kOrder>
 Step run_wait(Exec& x, const DecodedInst& in) {
   Step step;
-  return whole_warp(x, in, step) ? Step::next : step;
+  if (!whole_warp(x, in, step))
+    return step;
+  x.watch.tell(&Observer::orders_tensor, x, kOrder);
+  return Step::next;
+}
+
+// Whatever came before is done.
+template <TensorOrder kOrder>
+Step run_fence(Exec& x, const DecodedInst&) {
+  x.watch.tell(&Observer::orders_tensor, x, kOrder);
+  return Step::next;
 }
 
 // Operands: ld {d}, [taddr]{, immHalfSplitoff}; st [taddr]{, immHalfSplitoff}, {r}.
@@ -198,6 +223,10 @@ bool select_move(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
           plan.cells.push_back(cell);
       else
         plan.cells.push_back(layout::cell_of(plan.shape, thread, r, plan.second_half));
+  for (const TensorCell cell : plan.cells) {
+    plan.lanes.resize(std::max<size_t>(plan.lanes.size(), cell.column + 1));
+    plan.lanes[cell.column] |= LaneMask{1} << cell.lane;
+  }
   const PlacedAddress address = d.address(address_at);
   plan.offset = address.offset;
   std::vector<Slot> dsts, srcs{address.base};
@@ -210,15 +239,9 @@ bool select_move(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
   return true;
 }
 
-bool select_wait(Decoder& d, const ptx::Instruction&, DecodedInst& in) {
-  in.handler = run_wait;
-  d.set_operands(in, {}, {});
-  return true;
-}
-
-// Whatever came before is done.
-bool select_fence(Decoder& d, const ptx::Instruction&, DecodedInst& in) {
-  in.handler = [](Exec&, const DecodedInst&) { return Step::next; };
+template <Handler kHandler>
+bool select_order(Decoder& d, const ptx::Instruction&, DecodedInst& in) {
+  in.handler = kHandler;
   d.set_operands(in, {}, {});
   return true;
 }
@@ -227,9 +250,11 @@ bool select_fence(Decoder& d, const ptx::Instruction&, DecodedInst& in) {
 
 void add_tensor_move_selectors(SelectorTable& table) {
   table.add({Opcode::tcgen05_ld, Opcode::tcgen05_st}, select_move);
-  table.add({Opcode::tcgen05_wait_ld, Opcode::tcgen05_wait_st}, select_wait);
-  table.add({Opcode::tcgen05_fence_before_thread_sync, Opcode::tcgen05_fence_after_thread_sync},
-            select_fence);
+  table.add(Opcode::tcgen05_wait_ld, select_order<run_wait<TensorOrder::wait_ld>>);
+  table.add(Opcode::tcgen05_wait_st, select_order<run_wait<TensorOrder::wait_st>>);
+  table.add(Opcode::tcgen05_fence_before_thread_sync,
+            select_order<run_fence<TensorOrder::before_thread_sync>>);
+  table.add(Opcode::tcgen05_fence_after_thread_sync, select_order<run_fence<TensorOrder::after_thread_sync>>);
 }
 
 } // namespace lemma::vgpu

@@ -50,6 +50,24 @@ Cta* find_peer(Exec& x, const DecodedInst& in, int lane) {
   return peer;
 }
 
+TensorCtas find_ctas(Exec& x, const DecodedInst& in, uint8_t group, int lane) {
+  if (!use_cta_group(x, in, group, lane))
+    return {};
+  if (group == 1)
+    return TensorCtas(x.cta);
+  Cta* peer = find_peer(x, in, lane);
+  if (!peer)
+    return {};
+  if (x.cta->rank % 2 == 0)
+    return TensorCtas(x.cta, peer);
+  x.misuse(in, "tcgen05.pair",
+           fmt::format("CTA rank {}, the odd one of its pair, issues {} with .cta_group::2: kernels have the "
+                       "even one issue it, and what happens otherwise the PTX ISA does not say",
+                       x.cta->rank, isa::to_string(x.ptx_instruction(in).opcode)),
+           lane, {fmt::format("fix: let a thread of CTA rank {} issue it, for both", peer->rank)});
+  return {};
+}
+
 bool use_cta_group(Exec& x, const DecodedInst& in, uint8_t group, int lane) {
   TensorUse& use = x.cta->tensor;
   if (use.cta_group == 0)
@@ -77,16 +95,59 @@ bool check_columns(Exec& x, const DecodedInst& in, const Cta& cta, uint32_t colu
                                 place_of(*block.code, block.instruction).ptx_line));
   if (use.blocks.empty())
     notes.emplace_back("allocated: nothing, or no longer");
-  x.misuse(
-      in, "tcgen05.address",
-      columns == 1
-          ? fmt::format("column {} of tensor memory is not allocated by this CTA (undefined behaviour)",
-                        column)
-          : fmt::format("columns {} to {} of tensor memory are not in one allocation of this CTA (undefined "
-                        "behaviour)",
-                        column, column + columns - 1),
-      lane, std::move(notes), column);
+  const std::string owner = &cta == x.cta ? "this CTA" : fmt::format("the peer, CTA rank {}", cta.rank);
+  x.misuse(in, "tcgen05.address",
+           columns == 1
+               ? fmt::format("column {} of tensor memory is not allocated by {} (undefined behaviour)",
+                             column, owner)
+               : fmt::format("columns {} to {} of tensor memory are not in one allocation of {} (undefined "
+                             "behaviour)",
+                             column, column + columns - 1, owner),
+           lane, std::move(notes), column);
   return false;
+}
+
+bool check_lane(Exec& x, const DecodedInst& in, layout::TensorAddress at, bool has_halves,
+                std::string_view name, int lane) {
+  if (at.lane == 0 || (has_halves && at.lane == kWarpSize / 2))
+    return true;
+  x.misuse(in, "tcgen05.address",
+           fmt::format("{} begins at lane {} of tensor memory (undefined behaviour)", name, at.lane), lane,
+           {has_halves ? "legal: lane 0 or 16" : "legal: lane 0"}, at.encode());
+  return false;
+}
+
+std::optional<bool> check_chunks(Exec& x, const DecodedInst& in, const Cta& cta, const TensorChunks& chunks,
+                                 int lane) {
+  const layout::TensorSmemDescriptor& d = chunks.descriptor;
+  const uint64_t size = cta.shared.size();
+  const bool is_own = &cta == x.cta;
+  const Access shared = x.find(in, isa::StateSpace::shared_cluster,
+                               uint64_t{cta.rank} << kSharedRankShift | kSharedReservedBytes,
+                               size - kSharedReservedBytes, AccessKind::read);
+  uint32_t hole = 0;
+  for (uint32_t i = 0; i < chunks.count; ++i) {
+    const uint32_t at = chunks.chunk_at(i);
+    if (at < kSharedReservedBytes || at + layout::kChunkBytes > size) {
+      x.fault_at(
+          in, FaultKind::out_of_bounds,
+          fmt::format("the descriptor of {} ({:#018x}) leads to shared address {:#x}, outside the {} "
+                      "shared memory ({:#x} to {:#x})",
+                      chunks.name, d.bits, at, is_own ? "CTA's" : "peer's", kSharedReservedBytes, size),
+          lane, at,
+          {fmt::format("start address {:#x}, leading dimension byte offset {}, stride dimension byte offset "
+                       "{}, swizzle {}",
+                       d.start, d.leading, d.stride, layout::to_string(d.swizzle))});
+      return std::nullopt;
+    }
+    if (hole == 0 && !shared.was_written(at - kSharedReservedBytes, layout::kChunkBytes))
+      hole = at;
+  }
+  if (hole != 0)
+    x.uninitialized(in, lane,
+                    fmt::format("shared memory of {} at {:#x}{}", chunks.name, hole,
+                                is_own ? "" : fmt::format(" of the peer, CTA rank {}", cta.rank)));
+  return hole == 0;
 }
 
 } // namespace lemma::vgpu
