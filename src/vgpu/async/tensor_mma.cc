@@ -63,31 +63,30 @@ void negate(std::byte* tile, size_t bytes, uint32_t element_bytes, uint32_t sign
     tile[at] ^= static_cast<std::byte>(sign);
 }
 
-// `rows` of a matrix in shared memory, K along them.
+// The rows of a matrix in shared memory, K along them.
 void gather_shared(const TensorShared& matrix, const Cta& cta, const TensorProduct& product,
-                   TensorFormat format, uint32_t rows, std::byte* tile) {
+                   TensorFormat format, std::byte* tile) {
   const std::byte* shared = cta.async_read(0);
-  const uint32_t element_bytes = product.element_bytes;
-  if (is_dense_fp4(product.descriptor)) {
-    for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i)
-      unpack_dense(shared + matrix.chunk(i, element_bytes), tile + size_t{i} * 2 * layout::kChunkBytes);
-    return;
-  }
-  const uint32_t bits = stored_bits(format), in_chunk = layout::kChunkBytes / element_bytes,
-                 depth = kTensorRowBytes / element_bytes;
-  for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i) {
+  const uint32_t bits = stored_bits(format), in_chunk = matrix.elements_of_chunk(), depth = matrix.depth(),
+                 begin = matrix.first_chunk(), element_bytes = matrix.element_bytes;
+  for (uint32_t i = begin; i < matrix.end_chunk(); ++i) {
     std::byte chunk[layout::kChunkBytes];
-    std::memcpy(chunk, shared + matrix.chunk(i, element_bytes), sizeof chunk);
+    std::memcpy(chunk, shared + matrix.chunk(i), sizeof chunk);
+    if (is_dense_fp4(product.descriptor)) {
+      unpack_dense(chunk, tile + size_t{i - begin} * 2 * layout::kChunkBytes);
+      continue;
+    }
     if (bits < 8)
       unpack_chunk(chunk, bits);
     if (!matrix.mn_major) {
-      std::memcpy(tile + size_t{i} * layout::kChunkBytes, chunk, sizeof chunk);
+      std::memcpy(tile + size_t{i - begin} * layout::kChunkBytes, chunk, sizeof chunk);
       continue;
     }
-    const uint32_t k = i % depth, first = i / depth * in_chunk;
     for (uint32_t r = 0; r < in_chunk; ++r)
-      std::memcpy(tile + size_t{first + r} * kTensorRowBytes + size_t{k} * element_bytes,
-                  chunk + size_t{r} * element_bytes, element_bytes);
+      if (const uint32_t row = i / depth * in_chunk + r;
+          row >= matrix.first && row < matrix.first + matrix.rows)
+        std::memcpy(tile + (size_t{row - matrix.first} * depth + i % depth) * element_bytes,
+                    chunk + size_t{r} * element_bytes, element_bytes);
   }
 }
 
@@ -229,13 +228,12 @@ void unpack_chunk(std::byte* chunk, uint32_t bits) {
   }
 }
 
-uint32_t TensorShared::chunk(uint32_t index, uint32_t element_bytes) const {
-  const uint32_t depth = kTensorRowBytes / element_bytes;
+uint32_t TensorShared::chunk(uint32_t index) const {
   if (!mn_major)
-    return chunks.k_major_chunk(index / kTensorRowChunks, index % kTensorRowChunks);
+    return chunks.k_major_chunk(index / row_chunks, index % row_chunks);
   return descriptor.swizzle == layout::SmemSwizzle::b128_32b_atoms
-             ? descriptor.mn_major_chunk_of_32b_atoms(index / depth, index % depth)
-             : chunks.mn_major_chunk(index / depth, index % depth);
+             ? descriptor.mn_major_chunk_of_32b_atoms(index / depth(), index % depth())
+             : chunks.mn_major_chunk(index / depth(), index % depth());
 }
 
 std::optional<TensorProduct> make_tensor_product(const layout::TensorInstructionDescriptor& descriptor,
@@ -352,15 +350,14 @@ bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t co
 }
 
 void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit) {
-  const TensorProduct& product = *mma.product;
-  const auto of_matrix = [&](const TensorShared& matrix, Cta* cta, uint32_t rows) {
-    for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i)
-      visit(place_of({cta, matrix.chunk(i, product.element_bytes)}), layout::kChunkBytes);
+  const auto of_matrix = [&](const TensorShared& matrix, Cta* cta) {
+    for (uint32_t i = matrix.first_chunk(); i < matrix.end_chunk(); ++i)
+      visit(place_of({cta, matrix.chunk(i)}), layout::kChunkBytes);
   };
   for (Cta* cta : mma.ctas) {
     if (mma.a)
-      of_matrix(*mma.a, cta, product.cta_rows());
-    of_matrix(mma.b, cta, product.cta_columns);
+      of_matrix(*mma.a, cta);
+    of_matrix(mma.b, cta);
   }
 }
 
@@ -371,10 +368,13 @@ MatrixOutputs execute(const TensorMma& mma, numeric::DotScratch& scratch) {
       b(size_t{descriptor.n} * product.row_bytes), room;
   std::byte* half = b.data();
   for (const Cta* cta : mma.ctas) {
-    gather_shared(mma.b, *cta, product, descriptor.b, product.cta_columns, half);
+    gather_shared(mma.b, *cta, product, descriptor.b, half);
     half += size_t{product.cta_columns} * product.row_bytes;
   }
   negate(b.data(), b.size(), product.element_bytes, product.negate_b);
+  for (uint32_t column = 0; column < descriptor.n && mma.mask.has_mask; ++column)
+    if (mma.mask.is_zero(column / product.block_columns, column % product.block_columns))
+      std::fill_n(&b[size_t{column} * product.row_bytes], product.row_bytes, std::byte{0});
   MatrixOutputs outputs;
   const TensorLanes* disabled = mma.disabled.data();
   for (Cta* cta : mma.ctas) {
@@ -383,7 +383,7 @@ MatrixOutputs execute(const TensorMma& mma, numeric::DotScratch& scratch) {
       if (!mma.a)
         gather_tensor(mma, part, a.data());
       else if (block == 0)
-        gather_shared(*mma.a, *cta, product, descriptor.a, product.cta_rows(), a.data());
+        gather_shared(*mma.a, *cta, product, descriptor.a, a.data());
       if (!mma.a || block == 0)
         negate(a.data(), a.size(), product.element_bytes, product.negate_a);
       const std::byte* columns = &b[size_t{block} * product.block_columns * product.row_bytes];

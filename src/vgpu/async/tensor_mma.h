@@ -20,6 +20,7 @@
 // PTX ISA: "tcgen05.mma". Tests: tests/unit/vgpu/tensor_mma_test.cc, tensor_scale_test.cc.
 #pragma once
 
+#include "layout/tensor_column_mask.h"
 #include "layout/tensor_instruction_descriptor.h"
 #include "layout/tensor_memory.h"
 #include "layout/tensor_smem_descriptor.h"
@@ -84,14 +85,28 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
                                                  layout::DataPath path, uint32_t scales,
                                                  numeric::Arch machine);
 
-// A matrix in shared memory.
+// A matrix in shared memory, of which an operation reads some rows.
 struct TensorShared {
-  layout::TensorSmemDescriptor descriptor;
-  layout::SmemDescriptor chunks; // the same, but for a swizzle of 32-byte atoms
+  layout::TensorSmemDescriptor descriptor = {};
+  layout::SmemDescriptor chunks = {}; // the same, but for a swizzle of 32-byte atoms
   bool mn_major = false;
+  uint32_t first = 0, rows = 0; // that are read
+  uint32_t row_chunks = kTensorRowChunks;
+  uint32_t element_bytes = 2; // as it is stored, of 4 and 6 bits with their padding
 
-  // The address of one of the chunks of `rows` rows; they are rows * kTensorRowChunks.
-  uint32_t chunk(uint32_t index, uint32_t element_bytes) const;
+  uint32_t elements_of_chunk() const { return layout::kChunkBytes / element_bytes; }
+  uint32_t depth() const { return row_chunks * elements_of_chunk(); } // K
+  // The chunks that have something of its rows, by their indices: row after row or, of one that is MN-major,
+  // chunk of rows after chunk of rows.
+  uint32_t first_chunk() const {
+    return mn_major ? first / elements_of_chunk() * depth() : first * row_chunks;
+  }
+  uint32_t end_chunk() const {
+    return mn_major ? (first + rows + elements_of_chunk() - 1) / elements_of_chunk() * depth()
+                    : (first + rows) * row_chunks;
+  }
+  // The address of a chunk.
+  uint32_t chunk(uint32_t index) const;
 };
 
 // 16 elements of so many bits, the first bytes of a chunk, become its 16 bytes.
@@ -104,6 +119,7 @@ struct TensorMma {
   TensorShared b;
   uint32_t a_scales = 0, b_scales = 0; // columns where they begin
   layout::TensorCell a_cell, d_cell;   // addresses: of D the lane is that of row 0
+  layout::TensorColumnMask mask;       // of .ws: which columns of B are zeros
   bool accumulates = false;
   int scale_d = 0;                       // D is multiplied by 2^-scale_d before
   std::array<TensorLanes, 2> disabled{}; // by CTA: lanes of D that stay
