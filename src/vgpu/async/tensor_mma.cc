@@ -2,6 +2,9 @@
 // that tiles of D are transposed on the way, sixteen columns at a time.
 #include "vgpu/async/tensor_mma.h"
 
+#include "layout/sparse.h"
+#include "layout/tensor_metadata.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -143,6 +146,24 @@ std::vector<uint8_t> scales_of_b(const TensorMma& mma, const Part& part) {
   return scales;
 }
 
+// [rows of the CTA][stored elements] of a sparse A: their columns of K.
+std::vector<uint8_t> columns_of_a(const TensorMma& mma, const Part& part) {
+  const TensorProduct& product = *mma.product;
+  std::vector<uint8_t> index;
+  if (product.metadata_bits == 0)
+    return index;
+  const layout::SparseChunk sparse = layout::sparse_chunk(static_cast<int>(product.metadata_bits));
+  for (uint32_t row = 0; row < product.cta_rows(); ++row)
+    for (uint32_t chunk = 0; chunk < metadata_chunks(product); ++chunk) {
+      const TensorMetadata at = metadata_of(mma, part.block, row, chunk);
+      const uint32_t bits = part.lanes(at.cell.column)[at.cell.lane] >> at.bit & 15;
+      for (int element = 0; element < sparse.stored; ++element)
+        index.push_back(static_cast<uint8_t>(static_cast<int>(chunk) * sparse.columns +
+                                             layout::stored_column(sparse, bits, element)));
+    }
+  return index;
+}
+
 // The number times 2^exponent, to nearest even where it becomes subnormal: assumed.
 uint64_t scaled(FloatFormat format, uint64_t bits, int exponent) {
   const numeric::Decoded number = numeric::decode(format, bits);
@@ -188,14 +209,16 @@ MatrixOutputs multiply(const TensorMma& mma, const Part& part, const std::byte* 
   if (mma.accumulates && mma.scale_d != 0)
     for (size_t i = 0; i < product.dot.shape().outputs(); ++i)
       d[i] = static_cast<T>(scaled(product.dot.model().c, d[i], -mma.scale_d));
-  const std::vector<uint8_t> of_a = scales_of_a(mma, part), of_b = scales_of_b(mma, part);
+  const std::vector<uint8_t> of_a = scales_of_a(mma, part), of_b = scales_of_b(mma, part),
+                             index = columns_of_a(mma, part);
   const MatrixOutputs outputs = numeric::dot(product.dot,
                                              {.a = a,
                                               .b = b,
                                               .c = mma.accumulates ? room.data() : nullptr,
                                               .d = room.data(),
                                               .scale_a = of_a.data(),
-                                              .scale_b = of_b.data()},
+                                              .scale_b = of_b.data(),
+                                              .a_index = index.data()},
                                              scratch);
   const bool all = std::ranges::all_of(part.disabled, [](LaneMask lanes) { return lanes == 0; });
   if (all)
@@ -241,8 +264,8 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
                                                  numeric::Arch machine) {
   TensorProduct product;
   product.descriptor = descriptor;
-  const uint32_t rows = descriptor.m / layout::ctas_of(path);
-  const auto k = static_cast<int>(descriptor.k());
+  const uint32_t rows = descriptor.m / layout::ctas_of(path), k = descriptor.k(),
+                 products = descriptor.sparse ? k / 2 : k; // of an element of D
   product.cta_columns = descriptor.n / layout::ctas_of(path);
   product.block_columns = descriptor.n / layout::column_blocks_of(path);
   std::optional<numeric::DotModel> model;
@@ -250,24 +273,32 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
     const FloatFormat scale =
         descriptor.scale == layout::ScaleFormat::ue4m3 ? FloatFormat::ue4m3 : FloatFormat::ue8m0;
     if (!descriptor.k96)
-      model =
-          numeric::dot_model_block_scale(machine, numeric::DotUnit::tcgen05, float_format(descriptor.a),
-                                         float_format(descriptor.b), scale, k, k / static_cast<int>(scales));
+      model = numeric::dot_model_block_scale(machine, numeric::DotUnit::tcgen05, float_format(descriptor.a),
+                                             float_format(descriptor.b), scale, static_cast<int>(products),
+                                             static_cast<int>(products / scales));
     product.scales = scales;
   } else if (descriptor.kind == layout::TensorKind::i8) {
     model = numeric::dot_model_integer(integer_format(descriptor.a), integer_format(descriptor.b),
                                        descriptor.saturate);
   } else {
     const FloatFormat d = float_format(descriptor.d);
-    model = numeric::dot_model(machine, numeric::DotUnit::tcgen05, float_format(descriptor.a),
-                               float_format(descriptor.b), d, d, k);
+    model = (descriptor.sparse ? numeric::dot_model_sparse : numeric::dot_model)(
+        machine, numeric::DotUnit::tcgen05, float_format(descriptor.a), float_format(descriptor.b), d, d,
+        static_cast<int>(k));
   }
   if (!model)
     return std::nullopt;
-  product.dot = numeric::DotPlan(
-      *model, {.m = static_cast<int>(rows), .n = static_cast<int>(product.block_columns), .k = k});
+  product.dot = numeric::DotPlan(*model, {.m = static_cast<int>(rows),
+                                          .n = static_cast<int>(product.block_columns),
+                                          .k = static_cast<int>(products),
+                                          .k_b = static_cast<int>(k)});
   product.element_bytes = std::max(stored_bits(descriptor.a), 8u) / 8;
-  product.row_bytes = descriptor.k() * product.element_bytes;
+  product.a_row_bytes = products * product.element_bytes;
+  product.b_row_bytes = k * product.element_bytes;
+  product.a_chunks = kTensorRowChunks;
+  product.b_chunks = descriptor.sparse ? 2 * kTensorRowChunks : kTensorRowChunks;
+  if (descriptor.sparse)
+    product.metadata_bits = is_dense_fp4(descriptor) ? 4 : 8 * product.element_bytes;
   product.d_bytes = descriptor.d == TensorFormat::f16 ? 2 : 4;
   product.negate_a = descriptor.negate_a ? sign_bit(descriptor.a) : 0;
   product.negate_b = descriptor.negate_b ? sign_bit(descriptor.b) : 0;
@@ -281,6 +312,19 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
   product.d_columns = layout::accumulator_columns(path, descriptor.n);
   product.flops = 2 * uint64_t{descriptor.m} * descriptor.n * descriptor.k();
   return product;
+}
+
+uint32_t metadata_chunks(const TensorProduct& product) {
+  return product.descriptor.k() /
+         static_cast<uint32_t>(layout::sparse_chunk(static_cast<int>(product.metadata_bits)).columns);
+}
+
+TensorMetadata metadata_of(const TensorMma& mma, uint32_t block, uint32_t row, uint32_t chunk) {
+  const TensorProduct& product = *mma.product;
+  const layout::MetadataPlace place = layout::metadata_place(product.metadata_bits, row, chunk);
+  return {{mma.metadata_cell.lane + product.row_lanes[place.lane_of_row] + product.block_lane(block),
+           mma.metadata_cell.column + place.column},
+          place.bit};
 }
 
 namespace {
@@ -345,6 +389,8 @@ bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t co
   return mma.ctas.contains(cta) &&
          (touches(mma.d_cell.column, product.d_columns) ||
           (!mma.a && touches(mma.a_cell.column, kTensorRowBytes / 4)) ||
+          (product.metadata_bits != 0 &&
+           touches(mma.metadata_cell.column, layout::metadata_columns(product.metadata_bits))) ||
           (product.scales != 0 && (touches(mma.a_scales, scale_columns(product.cta_rows())) ||
                                    touches(mma.b_scales, scale_columns(product.block_columns)))));
 }
@@ -364,17 +410,17 @@ void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit) {
 MatrixOutputs execute(const TensorMma& mma, numeric::DotScratch& scratch) {
   const TensorProduct& product = *mma.product;
   const layout::TensorInstructionDescriptor& descriptor = product.descriptor;
-  std::vector<std::byte> a(size_t{product.cta_rows()} * product.row_bytes),
-      b(size_t{descriptor.n} * product.row_bytes), room;
+  std::vector<std::byte> a(size_t{product.cta_rows()} * product.a_row_bytes),
+      b(size_t{descriptor.n} * product.b_row_bytes), room;
   std::byte* half = b.data();
   for (const Cta* cta : mma.ctas) {
     gather_shared(mma.b, *cta, product, descriptor.b, half);
-    half += size_t{product.cta_columns} * product.row_bytes;
+    half += size_t{product.cta_columns} * product.b_row_bytes;
   }
   negate(b.data(), b.size(), product.element_bytes, product.negate_b);
   for (uint32_t column = 0; column < descriptor.n && mma.mask.has_mask; ++column)
     if (mma.mask.is_zero(column / product.block_columns, column % product.block_columns))
-      std::fill_n(&b[size_t{column} * product.row_bytes], product.row_bytes, std::byte{0});
+      std::fill_n(&b[size_t{column} * product.b_row_bytes], product.b_row_bytes, std::byte{0});
   MatrixOutputs outputs;
   const TensorLanes* disabled = mma.disabled.data();
   for (Cta* cta : mma.ctas) {
@@ -386,7 +432,7 @@ MatrixOutputs execute(const TensorMma& mma, numeric::DotScratch& scratch) {
         gather_shared(*mma.a, *cta, product, descriptor.a, a.data());
       if (!mma.a || block == 0)
         negate(a.data(), a.size(), product.element_bytes, product.negate_a);
-      const std::byte* columns = &b[size_t{block} * product.block_columns * product.row_bytes];
+      const std::byte* columns = &b[size_t{block} * product.block_columns * product.b_row_bytes];
       outputs += product.d_bytes == 2 ? multiply<uint16_t>(mma, part, a.data(), columns, room, scratch)
                                       : multiply<uint32_t>(mma, part, a.data(), columns, room, scratch);
     }

@@ -15,6 +15,9 @@
 // descriptor's id names. Rows of A take those of the quarter that their lane in D is of, columns of B those
 // of the block's first quarter. The PTX ISA leaves undefined what happens where copies differ.
 //
+// A sparse A has half of its elements, and metadata in tensor memory (layout/tensor_metadata.h) that says
+// which columns of K they have.
+//
 // Not here: what is checked when it is issued (handlers/tensor/tensor_mma.cc), when it runs (async.h).
 //
 // PTX ISA: "tcgen05.mma". Tests: tests/unit/vgpu/tensor_mma_test.cc, tensor_scale_test.cc.
@@ -36,7 +39,7 @@
 
 namespace lemma::vgpu {
 
-// K of a dense row takes so many bytes as it is stored.
+// K of a row of A takes so many bytes as it is stored, and of one of B, twice as many where A is sparse.
 inline constexpr uint32_t kTensorRowBytes = 32;
 inline constexpr uint32_t kTensorRowChunks = kTensorRowBytes / layout::kChunkBytes;
 
@@ -58,14 +61,16 @@ private:
 // What all products of one instruction descriptor have in common.
 struct TensorProduct {
   layout::TensorInstructionDescriptor descriptor;
-  numeric::DotPlan dot;                 // of the rows of one CTA and one block of columns
-  uint32_t element_bytes = 2;           // of A and B, as dot() takes them
-  uint32_t row_bytes = kTensorRowBytes; // of their rows, as dot() takes them
-  uint32_t scales = 0;                  // of a row; 0: it is not block scaled
-  uint32_t d_bytes = 4;                 // of an element
-  uint32_t negate_a = 0, negate_b = 0;  // sign bits to flip, in each byte
-  uint32_t cta_columns = 0;             // of B, in the shared memory of one CTA
-  uint32_t block_columns = 0;           // of D, in one block
+  numeric::DotPlan dot;                      // of the rows of one CTA and one block of columns
+  uint32_t element_bytes = 2;                // of A and B, as dot() takes them
+  uint32_t a_row_bytes = 0, b_row_bytes = 0; // of their rows, as dot() takes them
+  uint32_t a_chunks = 0, b_chunks = 0;       // of their rows, as shared memory has them
+  uint32_t metadata_bits = 0;          // of a sparse A: of an element, as metadata counts it; 0: A is dense
+  uint32_t scales = 0;                 // of a row; 0: it is not block scaled
+  uint32_t d_bytes = 4;                // of an element
+  uint32_t negate_a = 0, negate_b = 0; // sign bits to flip, in each byte
+  uint32_t cta_columns = 0;            // of B, in the shared memory of one CTA
+  uint32_t block_columns = 0;          // of D, in one block
   // Where D's element (row of the CTA, column) is: lanes are added, columns count from D's address.
   std::vector<uint8_t> row_lanes;
   TensorLanes row_quarters{}; // the same lanes
@@ -119,11 +124,21 @@ struct TensorMma {
   TensorShared b;
   uint32_t a_scales = 0, b_scales = 0; // columns where they begin
   layout::TensorCell a_cell, d_cell;   // addresses: of D the lane is that of row 0
+  layout::TensorCell metadata_cell;    // of a sparse A: the address, the selected column
   layout::TensorColumnMask mask;       // of .ws: which columns of B are zeros
   bool accumulates = false;
   int scale_d = 0;                       // D is multiplied by 2^-scale_d before
   std::array<TensorLanes, 2> disabled{}; // by CTA: lanes of D that stay
 };
+
+// Chunks of the metadata of a sparse A, a row.
+uint32_t metadata_chunks(const TensorProduct& product);
+// The cell and bits of one of them, in the lanes of a block.
+struct TensorMetadata {
+  layout::TensorCell cell; // of tensor memory
+  uint32_t bit = 0;
+};
+TensorMetadata metadata_of(const TensorMma& mma, uint32_t block, uint32_t row, uint32_t chunk);
 
 // Columns that the scale factors of so many rows take.
 constexpr uint32_t scale_columns(uint32_t rows) {

@@ -10,6 +10,8 @@
 #include "vgpu/async/tensor_mma.h"
 
 #include "isa/machine.h"
+#include "layout/sparse.h"
+#include "layout/tensor_metadata.h"
 #include "vgpu/code/decoder.h"
 #include "vgpu/handlers/memory/async_operands.h"
 #include "vgpu/handlers/tensor/tensor_operands.h"
@@ -35,9 +37,9 @@ struct TensorMmaPlan {
   layout::TensorInstruction instruction;
   numeric::Arch machine{};
   int64_t d_offset = 0, a_offset = 0; // of the addresses
-  int64_t a_scales_offset = 0, b_scales_offset = 0;
+  int64_t a_scales_offset = 0, b_scales_offset = 0, metadata_offset = 0;
   // Sources, by their index; -1: there is none.
-  int disable_source = -1, a_scales_source = -1, b_scales_source = -1, mask_source = -1;
+  int disable_source = -1, a_scales_source = -1, b_scales_source = -1, mask_source = -1, metadata_source = -1;
   uint32_t disable_words = 0;
   int scale_d = 0; // scale-input-d
   // The products that were asked for, by instruction descriptor.
@@ -185,6 +187,87 @@ bool read_mask(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
   return !problem;
 }
 
+// The metadata that is there now: what was never written is counted, and what is undefined is a fault. But
+// indices of a chunk that are the same go on without --check, as those of mma.sp do (matrix_sparse.h). False
+// after a fault.
+bool check_metadata(Exec& x, const DecodedInst& in, const TensorMma& mma, int lane) {
+  if (x.launch->config.async != AsyncMode::eager) // it may be yet to come
+    return true;
+  const TensorProduct& product = *mma.product;
+  constexpr uint16_t kSame = 1 << 0b0000 | 1 << 0b0101 | 1 << 0b1010 | 1 << 0b1111;
+  constexpr uint16_t kOfTwo = 1 << 0b0100 | 1 << 0b1110;
+  constexpr uint16_t kOfFour = kOfTwo | 1 << 0b1000 | 1 << 0b1100 | 1 << 0b1001 | 1 << 0b1101 | 1 << 0b0110;
+  const bool is_of_two = layout::sparse_chunk(static_cast<int>(product.metadata_bits)).stored == 1;
+  const uint16_t legal = is_of_two ? kOfTwo : kOfFour, same = is_of_two ? 0 : kSame;
+  std::string doubtful;
+  for (Cta* cta : mma.ctas)
+    for (uint32_t block = 0; block < product.blocks(); ++block)
+      for (uint32_t row = 0; row < product.cta_rows(); ++row)
+        for (uint32_t chunk = 0; chunk < metadata_chunks(product); ++chunk) {
+          const TensorMetadata at = metadata_of(mma, block, row, chunk);
+          TensorMemory& memory = *cta->tensor.memory;
+          if ((memory.written(at.cell.column)[at.cell.lane / kWarpSize] >> at.cell.lane % kWarpSize & 1) ==
+              0) {
+            report_unwritten(x, in, *cta, "the metadata", at.cell.lane, at.cell.column, lane);
+            return true;
+          }
+          const uint32_t bits = memory.column(at.cell.column)[at.cell.lane] >> at.bit & 15;
+          if ((legal >> bits & 1) != 0)
+            continue;
+          const std::string text = fmt::format(
+              "the metadata of row {}, chunk {} of A, bits {} to {} at lane {}, column {} of tensor "
+              "memory, is {:#06b}",
+              row, chunk, at.bit, at.bit + 3, at.cell.lane, at.cell.column, bits);
+          if ((same >> bits & 1) == 0 || x.launch->config.check) {
+            x.fault(in, FaultKind::illegal_instruction, text + " (undefined behaviour)", lane,
+                    {is_of_two ? "legal: 0b0100, the first of the two columns, or 0b1110, the second"
+                               : "legal: 0b0100, 0b0110, 0b1000, 0b1001, 0b1100, 0b1101, 0b1110"});
+            return false;
+          }
+          if (doubtful.empty())
+            doubtful = text;
+        }
+  if (!doubtful.empty())
+    x.remark(in, doubtful +
+                     ": the PTX ISA leaves undefined what two indices that are the same choose. In this "
+                     "run both elements meet the one column; where they are zeros it makes no difference");
+  return true;
+}
+
+// D lies in 16 of each 32 lanes, and this operand with it. False after a fault.
+bool check_half(Exec& x, const DecodedInst& in, const TensorMma& mma, TensorAddress at, std::string_view name,
+                int lane) {
+  if (!has_halves(*mma.product) || at.lane == mma.d_cell.lane)
+    return true;
+  x.misuse(in, "tcgen05.address",
+           fmt::format("{} begins at lane {} of tensor memory, and D at lane {} (undefined behaviour)", name,
+                       at.lane, mma.d_cell.lane),
+           lane, {"legal: the same lane"}, at.encode());
+  return false;
+}
+
+// The metadata of a sparse A. False after a fault.
+bool find_metadata(Exec& x, const DecodedInst& in, TensorAddress at, int lane, TensorMma& mma) {
+  const TensorProduct& product = *mma.product;
+  uint32_t selector = 0;
+  if (layout::has_metadata_selector(product.metadata_bits)) {
+    selector = product.descriptor.sparsity_selector;
+    if (at.column % 2 != 0 || selector > 1) {
+      x.fault(
+          in, FaultKind::unsupported,
+          fmt::format("metadata at column {} with the sparsity selector {}: which column that is, is known "
+                      "for even columns and the selectors 0 and 1 alone",
+                      at.column, selector),
+          lane);
+      return false;
+    }
+  }
+  mma.metadata_cell = {at.lane, at.column + selector};
+  return check_operand(x, in, mma, {at.lane, mma.metadata_cell.column}, has_halves(product),
+                       layout::metadata_columns(product.metadata_bits), "the metadata", lane) &&
+         check_half(x, in, mma, at, "the metadata", lane) && check_metadata(x, in, mma, lane);
+}
+
 // What one lane asks for; false after a fault.
 bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
   const auto& plan = x.plan<TensorMmaPlan>(in);
@@ -208,15 +291,25 @@ bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
     const TensorAddress a = address(kA, plan.a_offset);
     if (!check_operand(x, in, mma, a, halves, kTensorRowBytes / 4, "A", lane))
       return false;
+    if (!check_half(x, in, mma, a, "A", lane))
+      return false;
     mma.a_cell = {a.lane, a.column};
   } else {
-    mma.a = TensorShared{.mn_major = product.descriptor.transpose_a, .rows = product.cta_rows()};
+    mma.a = TensorShared{.mn_major = product.descriptor.transpose_a,
+                         .rows = product.cta_rows(),
+                         .row_chunks = product.a_chunks};
     if (!find_shared(x, in, mma, x.src_lane(in, kA, lane), *mma.a, "a-desc", lane))
       return false;
   }
+  if (plan.metadata_source >= 0 &&
+      !find_metadata(x, in, address(plan.metadata_source, plan.metadata_offset), lane, mma))
+    return false;
   if (plan.mask_source >= 0 && !read_mask(x, in, lane, mma))
     return false;
-  mma.b = {.mn_major = product.descriptor.transpose_b, .first = mma.mask.shift, .rows = product.cta_columns};
+  mma.b = {.mn_major = product.descriptor.transpose_b,
+           .first = mma.mask.shift,
+           .rows = product.cta_columns,
+           .row_chunks = product.b_chunks};
   if (!find_shared(x, in, mma, x.src_lane(in, kB, lane), mma.b, "b-desc", lane))
     return false;
   if (product.scales != 0) {
@@ -280,8 +373,9 @@ uint32_t scales_of_row(const ptx::Instruction& instruction, layout::TensorKind k
   return kind == layout::TensorKind::mxf8f6f4 ? 1 : 2;
 }
 
-// Operands: [d], a, b, idesc; then of a block-scaled product the addresses of its scale factors, of others
-// disable-output-lane; the predicate; and then scale-input-d or, of .ws, the zero-column mask.
+// Operands: [d], a, b, of a sparse A [metadata], idesc; then of a block-scaled product the addresses of its
+// scale factors, of others disable-output-lane; the predicate; and then scale-input-d or, of .ws, the
+// zero-column mask.
 bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   const auto& operands = instruction.operands;
   TensorMmaPlan& plan = d.make_plan<TensorMmaPlan>(in);
@@ -296,7 +390,10 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
     return false;
   plan.machine = *machine;
   plan.instruction.cta_group = instruction.has(Qual::cta_group_2) ? 2 : 1;
-  plan.instruction.ws = instruction.opcode == Opcode::tcgen05_mma_ws;
+  plan.instruction.ws =
+      instruction.opcode == Opcode::tcgen05_mma_ws || instruction.opcode == Opcode::tcgen05_mma_ws_sp;
+  plan.instruction.sp =
+      instruction.opcode == Opcode::tcgen05_mma_sp || instruction.opcode == Opcode::tcgen05_mma_ws_sp;
   plan.instruction.a_in_tensor_memory = operands[1].kind == ptx::OperandKind::address;
   std::vector<Slot> srcs;
   const auto add = [&](Slot slot) {
@@ -308,7 +405,7 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
     offset = address.offset;
     return add(address.base);
   };
-  size_t next = 4; // behind idesc
+  const size_t next = plan.instruction.sp ? 5 : 4; // behind idesc
   const bool is_scaled = layout::is_block_scaled(plan.kind);
   const bool disables = !is_scaled && operands[next].kind == ptx::OperandKind::vector;
   const size_t enable = next + (is_scaled ? 2 : disables ? 1 : 0);
@@ -320,6 +417,8 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
   add(d.src(2, Type::b64));
   add(d.src(next - 1, Type::b32));
   add(d.src(enable, Type::pred));
+  if (plan.instruction.sp)
+    plan.metadata_source = add_address(3, plan.metadata_offset);
   if (is_scaled) {
     plan.instruction.scale_vec = scales_of_row(instruction, plan.kind);
     plan.a_scales_source = add_address(next, plan.a_scales_offset);
@@ -341,7 +440,8 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
 } // namespace
 
 void add_tensor_mma_selectors(SelectorTable& table) {
-  table.add({Opcode::tcgen05_mma, Opcode::tcgen05_mma_ws}, select_mma);
+  table.add({Opcode::tcgen05_mma, Opcode::tcgen05_mma_sp, Opcode::tcgen05_mma_ws, Opcode::tcgen05_mma_ws_sp},
+            select_mma);
 }
 
 } // namespace lemma::vgpu
