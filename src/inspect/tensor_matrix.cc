@@ -7,6 +7,8 @@
 #include "inspect/fragment_data.h"
 #include "inspect/matrix_model.h"
 #include "isa/effects.h"
+#include "layout/sparse.h"
+#include "layout/tensor_metadata.h"
 #include "layout/tensor_operands.h"
 
 #include <fmt/format.h>
@@ -66,7 +68,7 @@ void add_places(int rows, int cols, int element_bits, const At& at, MatrixOperan
   int last_lane = 0, last_column = 0;
   for (int row = 0; row < rows; ++row)
     for (int col = 0; col < cols; ++col) {
-      const Places places = at(row, col);
+      const Places places = at(static_cast<uint32_t>(row), static_cast<uint32_t>(col));
       out.copies = static_cast<int>(places.size());
       for (const Place& place : places) {
         out.elements.push_back(
@@ -83,13 +85,13 @@ void add_places(int rows, int cols, int element_bits, const At& at, MatrixOperan
                      return std::tuple(a.reg, a.lane, a.elem) < std::tuple(b.reg, b.lane, b.elem);
                    });
   while (out.adjacent_cols < std::min(cols, out.elems_per_register)) {
-    const Place first = at(0, 0).front(), next = at(0, out.adjacent_cols).front();
+    const Place first = at(0, 0).front(), next = at(0, static_cast<uint32_t>(out.adjacent_cols)).front();
     if (next.lane != first.lane || next.column != first.column)
       break;
     ++out.adjacent_cols;
   }
   const auto coord = [&](int row, int col) {
-    const Place place = at(row, col).front();
+    const Place place = at(static_cast<uint32_t>(row), static_cast<uint32_t>(col)).front();
     return Coord{place.lane, place.column};
   };
   const auto by_row = modes_of(rows, [&](int row) { return coord(row, 0); });
@@ -118,35 +120,40 @@ MatrixOperand operand(std::string name, char matrix, std::string_view type,
 
 struct Product {
   const TensorName& name;
-  DataPath path;
+  layout::TensorOperands places;
 
   const TensorInstructionDescriptor& d() const { return name.descriptor; }
   int m() const { return static_cast<int>(d().m); }
   int n() const { return static_cast<int>(d().n); }
-  uint32_t ctas() const { return name.instruction().cta_group; }
+  bool is_pair() const { return name.instruction().cta_group == 2; }
   // Of K, that are stored of A.
   int stored_k() const { return static_cast<int>(d().k()) / (d().sparse ? 2 : 1); }
 };
 
+// Of elements of so many bits: each has a number in its cell.
+Places places_of(const std::vector<layout::TensorBits>& all, int element_bits) {
+  Places places;
+  for (const layout::TensorBits& at : all)
+    places.push_back({lane_of(at.cta, at.cell.lane), static_cast<int>(at.cell.column),
+                      static_cast<int>(at.bit) / element_bits});
+  return places;
+}
+
 bool has_halves(const Product& p) {
-  return p.path == DataPath::c || p.path == DataPath::f;
+  return p.places.path == DataPath::c || p.places.path == DataPath::f;
 }
 
 MatrixOperand d_of(const Product& p) {
   MatrixOperand out = operand("d", 'd', layout::to_string(p.d().d));
+  const auto bits = static_cast<int>(layout::element_bits(p.d().d));
   add_places(
-      p.m(), p.n(), static_cast<int>(layout::element_bits(p.d().d)),
-      [&](int row, int col) {
-        const layout::AccumulatorCell at = layout::accumulator_cell(
-            p.path, p.d().m, p.d().n, static_cast<uint32_t>(row), static_cast<uint32_t>(col));
-        return Places{{lane_of(at.cta, at.cell.lane), static_cast<int>(at.cell.column)}};
-      },
-      out);
-  out.notes.push_back(fmt::format("d: data path {}{}", "abcdefg"[static_cast<int>(p.path)],
+      p.m(), p.n(), bits,
+      [&](uint32_t row, uint32_t column) { return places_of(p.places.d(row, column), bits); }, out);
+  out.notes.push_back(fmt::format("d: data path {}{}", "abcdefg"[static_cast<int>(p.places.path)],
                                   has_halves(p) ? "; drawn for an address of lane 0: with lane 16 it is 16 "
                                                   "lanes further on"
                                                 : ""));
-  if (out.element_bits < kCellBits)
+  if (bits < kCellBits)
     out.notes.emplace_back("d: an element has a cell of its own, the low half of it");
   return out;
 }
@@ -154,25 +161,14 @@ MatrixOperand d_of(const Product& p) {
 MatrixOperand a_of(const Product& p) {
   MatrixOperand out = operand("a", 'a', layout::to_string(p.d().a));
   out.or_in_memory = true;
-  const uint32_t bits = layout::a_element_bits(p.d().kind, p.d().a), in_cell = kCellBits / bits;
-  const uint32_t rows = p.d().m / p.ctas(); // of a CTA
+  const auto bits = static_cast<int>(layout::a_element_bits(p.d().kind, p.d().a));
   add_places(
-      p.m(), p.stored_k(), static_cast<int>(bits),
-      [&](int row, int k) {
-        Places places;
-        const auto at = static_cast<uint32_t>(k);
-        const uint32_t cta = static_cast<uint32_t>(row) / rows;
-        for (const uint32_t lane : layout::lanes_of_row(p.path, p.d().m, p.d().n, static_cast<uint32_t>(row)))
-          places.push_back(
-              {lane_of(cta, lane), static_cast<int>(at / in_cell), static_cast<int>(at % in_cell)});
-        return places;
-      },
-      out);
+      p.m(), p.stored_k(), bits,
+      [&](uint32_t row, uint32_t k) { return places_of(p.places.a(row, k), bits); }, out);
   if (out.copies > 1)
     out.notes.push_back(fmt::format("a: each row is in {} lanes: drawn is the first", out.copies));
-  if (bits != layout::element_bits(p.d().a))
-    out.notes.push_back(fmt::format("a: {} is in the low {} bits of a byte: assumed", out.type,
-                                    layout::element_bits(p.d().a)));
+  if (const uint32_t used = layout::element_bits(p.d().a); static_cast<uint32_t>(bits) != used)
+    out.notes.push_back(fmt::format("a: {} is in the low {} bits of a byte: assumed", out.type, used));
   return out;
 }
 
@@ -184,37 +180,46 @@ MatrixOperand b_of(const Product& p) {
   return out;
 }
 
+MatrixOperand metadata_of(const Product& p) {
+  MatrixOperand out = operand("metadata", 'a', "u4", MatrixOperand::Kind::metadata);
+  const layout::SparseChunk chunk =
+      layout::sparse_chunk(static_cast<int>(layout::a_element_bits(p.d().kind, p.d().a)));
+  add_places(
+      p.m(), static_cast<int>(p.d().k()) / chunk.columns, layout::kMetadataBits,
+      [&](uint32_t row, uint32_t at) { return places_of(p.places.metadata(row, at), layout::kMetadataBits); },
+      out);
+  out.notes.push_back(fmt::format("metadata: a field is a chunk of {} columns of B, two indices of two bits, "
+                                  "the first in the low bits",
+                                  chunk.columns));
+  if (layout::has_metadata_selector(layout::a_element_bits(p.d().kind, p.d().a)))
+    out.notes.emplace_back("metadata: drawn for selector 0: with selector 1 it is a column further on");
+  return out;
+}
+
 // Those of A are of its own CTA's rows, those of B in both.
 MatrixOperand scales_of(const Product& p, char matrix) {
+  constexpr int kScaleBits = 8, kOfCell = kCellBits / kScaleBits;
   const bool of_a = matrix == 'a';
+  const int scales = static_cast<int>(p.name.instruction().scale_vec);
   MatrixOperand out = operand(of_a ? "scale-a" : "scale-b", matrix, layout::to_string(p.d().scale),
                               MatrixOperand::Kind::scales);
-  const int scales = static_cast<int>(p.name.instruction().scale_vec);
-  const uint32_t rows = of_a ? p.d().m / p.ctas() : p.d().n;
-  const auto at = [&](int line, int index) {
-    Places places;
-    const layout::ScalePlace place =
-        layout::scale_place(static_cast<uint32_t>(line) % rows, static_cast<uint32_t>(index), 0);
-    for (uint32_t cta = 0; cta < p.ctas(); ++cta)
-      for (uint32_t quarter = 0; quarter < kTensorLanes / layout::kWarpLanes; ++quarter)
-        if (!of_a || cta == static_cast<uint32_t>(line) / rows)
-          places.push_back({lane_of(cta, quarter * layout::kWarpLanes + place.cell.lane),
-                            static_cast<int>(place.cell.column), static_cast<int>(place.byte)});
-    return places;
-  };
-  constexpr int kScaleBits = 8;
   if (of_a)
-    add_places(p.m(), scales, kScaleBits, at, out);
+    add_places(
+        p.m(), scales, kScaleBits,
+        [&](uint32_t row, uint32_t s) { return places_of(p.places.scale_a(row, s), kScaleBits); }, out);
   else
-    add_places(scales, p.n(), kScaleBits, [&](int index, int column) { return at(column, index); }, out);
+    add_places(
+        scales, p.n(), kScaleBits,
+        [&](uint32_t s, uint32_t column) { return places_of(p.places.scale_b(column, s), kScaleBits); }, out);
   out.adjacent_cols = of_a ? scales : 1;
   out.adjacent_rows = of_a ? 1 : scales;
-  out.notes.push_back(fmt::format(
-      "{}: every quarter of the lanes has them all: drawn is the first{}", out.name,
-      scales < static_cast<int>(layout::kScaleBytesOfCell)
-          ? fmt::format("; drawn for the id 0: it is the byte of the cell at which they begin, {}",
-                        scales == 1 ? "0 to 3" : "0 or 2")
-          : ""));
+  out.notes.push_back(
+      fmt::format("{}: in {} places{}: drawn is the first{}", out.name, out.copies,
+                  p.is_pair() && !of_a ? " of both CTAs" : "",
+                  scales < kOfCell ? fmt::format("; drawn for the id 0: it is the byte of the cell at which "
+                                                 "they begin, {}",
+                                                 scales == 1 ? "0 to 3" : "0 or 2")
+                                   : ""));
   return out;
 }
 
@@ -249,21 +254,19 @@ std::vector<std::string> readings_of(const Product& p) {
   if (!i.ws && i.cta_group == 2 && p.n() % 32 != 0)
     notes.emplace_back("N: editions of the ISA have steps of 16 or of 32 for a pair, CUTLASS of 16, and of "
                        "32 with A in tensor memory: all are taken");
-  if (p.path == DataPath::f)
+  if (p.places.path == DataPath::f)
     notes.emplace_back("A in tensor memory: CUTLASS has its rows among the lanes that D has, and as another "
                        "way one after the other, TVM has the latter: assumed are D's lanes");
   if (i.sp)
     notes.emplace_back(
-        "metadata: where it is in tensor memory is not known: the ISA has it as figures alone");
+        "metadata: the ISA has figures alone; CUTLASS agrees where M is 128 or 256 and with .ws: "
+        "others are assumed to differ by D's lanes");
   if (i.ws)
     notes.emplace_back("zero-column-mask-desc: the ISA's text and its examples disagree: the examples hold, "
                        "skip counts columns that are zeroed, use those that are not");
   if (i.scale_vec != 0)
     notes.emplace_back("scale factors: rows of A have those in the quarter of their lane, columns of B those "
-                       "of the first: assumed, where quarters differ");
-  if (p.ctas() == 2 && i.scale_vec != 0 && p.path == DataPath::b)
-    notes.emplace_back("scale-b: with M = 128 of a pair CUTLASS has half of N's in two quarters each; not "
-                       "drawn so");
+                       "of their block's first: assumed, where quarters differ");
   if (i.sp)
     notes.emplace_back("products of a sparse A: as many of a dense one: assumed");
   return notes;
@@ -283,7 +286,7 @@ std::string summary_of(const Product& p) {
 MatrixDescription description_of(const TensorName& name) {
   const TensorInstructionDescriptor& d = name.descriptor;
   const layout::TensorInstruction& i = name.instruction();
-  const Product p{name, layout::data_path(d.m, i.cta_group, i.ws, i.sp).value()};
+  const Product p{name, {layout::data_path(d.m, i.cta_group, i.ws, i.sp).value(), d}};
   MatrixDescription out;
   out.instruction = tensor_instruction_of(name.family);
   out.instruction.m = p.m();
@@ -302,6 +305,8 @@ MatrixDescription description_of(const TensorName& name) {
   out.flops = 2 * uint64_t{d.m} * d.n * d.k();
   out.instruction_descriptor = d.bits;
   out.operands = {d_of(p), a_of(p), b_of(p)};
+  if (i.sp)
+    out.operands.push_back(metadata_of(p));
   if (i.scale_vec != 0) {
     out.operands.push_back(scales_of(p, 'a'));
     out.operands.push_back(scales_of(p, 'b'));
@@ -422,10 +427,10 @@ Result<MatrixDescription, Error> describe_copy(const isa::Binding& binding) {
   MatrixOperand rows = operand("taddr", 'd', "b32");
   add_places(
       static_cast<int>(layout::copy_rows(*shape)), static_cast<int>(layout::copy_columns(*shape)), kCellBits,
-      [&](int row, int col) {
+      [&](uint32_t row, uint32_t col) {
         Places places;
-        for (const uint8_t lane : layout::copy_lanes(*shape, multicast, static_cast<uint32_t>(row)))
-          places.push_back({lane, col});
+        for (const uint8_t lane : layout::copy_lanes(*shape, multicast, row))
+          places.push_back({lane, static_cast<int>(col)});
         return places;
       },
       rows);

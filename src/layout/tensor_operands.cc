@@ -1,9 +1,20 @@
 // See tensor_operands.h. Which lanes a row has is read off D's cells, so that no data path is stated twice.
 #include "layout/tensor_operands.h"
 
+#include "layout/tensor_metadata.h"
+
 #include <algorithm>
 
 namespace lemma::layout {
+namespace {
+
+constexpr uint32_t kCellBits = 32, kScaleBits = 8, kQuarters = kTensorLanes / kWarpLanes;
+
+bool is_dense_fp4(TensorKind kind) {
+  return kind == TensorKind::mxf4 || kind == TensorKind::mxf4nvf4;
+}
+
+} // namespace
 
 uint32_t element_bits(TensorFormat format) {
   switch (format) {
@@ -31,16 +42,60 @@ uint32_t element_bits(TensorFormat format) {
 }
 
 uint32_t a_element_bits(TensorKind kind, TensorFormat format) {
-  const bool dense = kind == TensorKind::mxf4 || kind == TensorKind::mxf4nvf4;
-  return dense ? element_bits(format) : std::max(element_bits(format), 8u);
+  return is_dense_fp4(kind) ? element_bits(format) : std::max(element_bits(format), 8u);
 }
 
-std::vector<uint32_t> lanes_of_row(DataPath path, uint32_t m, uint32_t n, uint32_t row, uint32_t half) {
+std::vector<uint32_t> TensorOperands::lanes_of_row(uint32_t row) const {
   std::vector<uint32_t> lanes;
-  const uint32_t columns = accumulator_columns(path, n);
-  for (uint32_t column = 0; column < n; column += columns)
-    lanes.push_back(accumulator_cell(path, m, n, row, column, half).cell.lane);
+  const uint32_t columns = accumulator_columns(path, descriptor.n);
+  for (uint32_t column = 0; column < descriptor.n; column += columns)
+    lanes.push_back(accumulator_cell(path, descriptor.m, descriptor.n, row, column).cell.lane);
   return lanes;
+}
+
+std::vector<TensorBits> TensorOperands::d(uint32_t row, uint32_t column) const {
+  const AccumulatorCell at = accumulator_cell(path, descriptor.m, descriptor.n, row, column);
+  return {{at.cta, at.cell, 0}};
+}
+
+std::vector<TensorBits> TensorOperands::a(uint32_t row, uint32_t k) const {
+  const uint32_t bit = k * a_element_bits(descriptor.kind, descriptor.a);
+  std::vector<TensorBits> places;
+  for (const uint32_t lane : lanes_of_row(row))
+    places.push_back({row / rows(), {lane, bit / kCellBits}, bit % kCellBits});
+  return places;
+}
+
+std::vector<TensorBits> TensorOperands::scale_a(uint32_t row, uint32_t index) const {
+  const uint32_t in_cta = row % rows();
+  std::vector<TensorBits> places;
+  for (uint32_t quarter = 0; quarter < kQuarters; ++quarter)
+    places.push_back({row / rows(),
+                      {quarter * kWarpLanes + in_cta % kWarpLanes, in_cta / kWarpLanes},
+                      (descriptor.scale_a_id + index) * kScaleBits});
+  return places;
+}
+
+std::vector<TensorBits> TensorOperands::scale_b(uint32_t column, uint32_t index) const {
+  const uint32_t in_block = accumulator_columns(path, descriptor.n), block = column / in_block,
+                 place = column % in_block, quarters = kQuarters / column_blocks_of(path);
+  std::vector<TensorBits> places;
+  for (uint32_t cta = 0; cta < ctas_of(path); ++cta)
+    for (uint32_t quarter = block * quarters; quarter < (block + 1) * quarters; ++quarter)
+      places.push_back({cta,
+                        {quarter * kWarpLanes + place % kWarpLanes, place / kWarpLanes},
+                        (descriptor.scale_b_id + index) * kScaleBits});
+  return places;
+}
+
+std::vector<TensorBits> TensorOperands::metadata(uint32_t row, uint32_t chunk) const {
+  const uint32_t cta = row / rows();
+  const MetadataPlace at = metadata_place(a_element_bits(descriptor.kind, descriptor.a), row % rows(), chunk,
+                                          descriptor.sparsity_selector);
+  std::vector<TensorBits> places;
+  for (const uint32_t lane : lanes_of_row(cta * rows() + at.lane_of_row))
+    places.push_back({cta, {lane, at.column}, at.bit});
+  return places;
 }
 
 } // namespace lemma::layout

@@ -20,7 +20,7 @@ EXACT = np.array([0, 0.5, 1, 1.5, 2, 3, 4, -0.5, -1, -1.5, -2, -3, -4])
 BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e2m3": 6, "e3m2": 6, "e2m1": 4}
 
 LANES, COLUMNS = 128, 512
-A_AT, SCALE_A_AT, SCALE_B_AT = 256, 320, 352  # columns; D is at 0
+A_AT, SCALE_A_AT, SCALE_B_AT, METADATA_AT = 256, 320, 352, 384  # columns; D is at 0
 
 # Stores a column image to tensor memory, multiplies what is there by B in shared memory, and loads D.
 KERNEL = """
@@ -78,7 +78,8 @@ FILL:
   add.u32 %%a, %%d, %(a_at)d;
   add.u32 %%sa, %%d, %(sa_at)d;
   add.u32 %%sb, %%d, %(sb_at)d;
-  %(words)s [%%d], [%%a], %%desc, %(idesc)s%(scales)s, %%yes;
+  add.u32 %%at, %%d, %(metadata_at)d;
+  %(words)s [%%d], [%%a], %%desc, %(metadata)s%(idesc)s%(scales)s, %%yes;
   mov.u32 %%at, done;
   tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%%at];
 ISSUED:
@@ -182,7 +183,8 @@ class TensorCli(Case):
         m, n, k = (int(x) for x in rest.split(".")[0].replace("n", " ").replace("k", " ").split())
         def numbers(type, shape):
             return rng.integers(0, 100, shape) - (50 if type == "s8" else 0) if type in ("u8", "s8") else rng.choice(EXACT, shape)
-        a, b, c = numbers(types["a"], (m, k)), numbers(types["b"], (k, n)), rng.integers(-50, 50, (m, n))
+        sparse = "metadata" in types
+        a, b, c = numbers(types["a"], (m, k // (1 + sparse))), numbers(types["b"], (k, n)), rng.integers(-50, 50, (m, n))
         image = np.zeros((LANES, COLUMNS), np.uint32)
         self.place(image, spelling, "a", A_AT, self.bits(a, types["a"]))
         self.place(image, spelling, "d", 0, self.bits(c, types["d"]))
@@ -194,10 +196,17 @@ class TensorCli(Case):
             self.place(image, spelling, "scale-b", SCALE_B_AT, self.bits(of_b, types["scale-b"]))
             scales = ", [%sa], [%sb]"
             options = ["--scale-a", self.save("sa.npy", of_a), "--scale-b", self.save("sb.npy", of_b)]
+        if sparse:  # of 2:4, two different columns of a chunk in rising order; of 1:2, one of two
+            fields = next(o for o in facts["operands"] if o["name"] == "metadata")
+            legal = [0b0100, 0b1110] if types["a"] == "tf32" else [x | y << 2 for x in range(4) for y in range(x + 1, 4)]
+            metadata = rng.choice(legal, (fields["rows"], fields["cols"]))
+            self.place(image, spelling, "metadata", METADATA_AT, metadata)
+            options += ["--metadata", self.save("metadata.npy", metadata.astype(np.uint8))]
         memory, descriptor = self.tile(self.bits(b, types["b"]), types["b"], swizzle, major, "mxf4" in words)
         idesc = int(facts["instruction_descriptor"], 16) | (1 << 16 if major == "mn" else 0)
         text = KERNEL % {"tile_bytes": memory.size, "stores": STORES, "loads": LOADS, "words": words, "scales": scales,
-                         "b_desc": hex(descriptor), "idesc": hex(idesc), "a_at": A_AT, "sa_at": SCALE_A_AT, "sb_at": SCALE_B_AT}  # fmt: skip
+                         "b_desc": hex(descriptor), "idesc": hex(idesc), "a_at": A_AT, "sa_at": SCALE_A_AT, "sb_at": SCALE_B_AT,
+                         "metadata_at": METADATA_AT, "metadata": "[%at], " if sparse else ""}  # fmt: skip
         with open(self.path("k.ptx"), "w") as file:
             file.write(text)
         self.call("run", self.path("k.ptx"), "--grid", 1, "--block", 128, "--arg", "in=" + self.save("image.npy", image),
@@ -238,6 +247,18 @@ class TensorCli(Case):
         self.check(scaled.format("mxf4", 2, 16, 64, "e2m1", "e2m1", "ue8m0"), "64B")
         self.check(scaled.format("mxf4nvf4", 4, 72, 64, "e2m1", "e2m1", "ue4m3"), "none")
 
+    def test_copies_of_blocks_are_where_they_are_drawn(self):
+        ws = "tcgen05.mma.ws.cta_group::1.kind::{}.m{}n64k{}.{}"
+        self.check(ws.format("f16", 32, 16, "f32.f16.f16"))
+        self.check(ws.format("i8", 64, 32, "s32.u8.s8"), "64B")
+
+    def test_metadata_is_where_it_is_drawn(self):
+        sparse = "tcgen05.mma.sp.cta_group::1.kind::{}.m{}n16k{}.{}"
+        self.check(sparse.format("f16", 128, 32, "f32.f16.f16"))
+        self.check(sparse.format("tf32", 64, 16, "f32.tf32.tf32"), "64B")
+        self.check(sparse.format("f8f6f4", 128, 64, "f32.e5m2.e2m1"), "none")
+        self.check("tcgen05.mma.ws.sp.cta_group::1.kind::f16.m64n64k32.f32.f16.f16")
+
     # --- each command -------------------------------------------------------------------------------------------------
 
     def test_isa_lists_and_explains_it(self):
@@ -249,7 +270,7 @@ class TensorCli(Case):
                       "lane = row % 16 + 32 * (row / 16)", "N with M = 64: 8 to 256 in steps of 8",
                       "A in tensor memory: CUTLASS has its rows among the lanes that D has", "an instruction\n"):  # fmt: skip
             self.assertIn(words, text)
-        self.assertIn("metadata: where it is in tensor memory is not known", self.call("isa", "tcgen05.mma.sp.cta_group::1.kind::f16").stdout)
+        self.assertIn("metadata: the ISA has figures alone; CUTLASS agrees", self.call("isa", "tcgen05.mma.sp.cta_group::1.kind::f16").stdout)
         self.assertIn("zero-column-mask-desc", self.call("isa", "tcgen05.mma.ws.cta_group::1.kind::f16").stdout)
         self.assertIn("16x256b", self.call("isa", "tcgen05.ld.sync.aligned.16x256b.x1.b32").stdout)
 

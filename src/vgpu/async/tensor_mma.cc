@@ -2,8 +2,10 @@
 // that tiles of D are transposed on the way, sixteen columns at a time.
 #include "vgpu/async/tensor_mma.h"
 
+#include "isa/matrix_model.h"
 #include "layout/sparse.h"
 #include "layout/tensor_metadata.h"
+#include "layout/tensor_operands.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,33 +16,6 @@ namespace {
 using layout::TensorCell;
 using layout::TensorFormat;
 using numeric::FloatFormat;
-using numeric::IntegerFormat;
-
-FloatFormat float_format(TensorFormat format) {
-  return numeric::float_format_of(layout::to_string(format)).value();
-}
-
-IntegerFormat integer_format(TensorFormat format) {
-  return format == TensorFormat::u8 ? IntegerFormat::u8 : IntegerFormat::s8;
-}
-
-// Bits of an element in shared memory: of what is narrower than a byte, 16 elements in 16 bytes, padded.
-uint32_t stored_bits(TensorFormat format) {
-  switch (format) {
-  case TensorFormat::e2m1:
-    return 4;
-  case TensorFormat::e2m3:
-  case TensorFormat::e3m2:
-    return 6;
-  case TensorFormat::f16:
-  case TensorFormat::bf16:
-    return 16;
-  case TensorFormat::tf32:
-    return 32;
-  default:
-    return 8;
-  }
-}
 
 // Rows of K = 64 without padding.
 bool is_dense_fp4(const layout::TensorInstructionDescriptor& descriptor) {
@@ -48,7 +23,7 @@ bool is_dense_fp4(const layout::TensorInstructionDescriptor& descriptor) {
 }
 
 uint32_t sign_bit(TensorFormat format) {
-  const uint32_t bits = stored_bits(format);
+  const uint32_t bits = layout::element_bits(format);
   return bits >= 8 ? 0x80 : 1u << (bits - 1);
 }
 
@@ -70,8 +45,8 @@ void negate(std::byte* tile, size_t bytes, uint32_t element_bytes, uint32_t sign
 void gather_shared(const TensorShared& matrix, const Cta& cta, const TensorProduct& product,
                    TensorFormat format, std::byte* tile) {
   const std::byte* shared = cta.async_read(0);
-  const uint32_t bits = stored_bits(format), in_chunk = matrix.elements_of_chunk(), depth = matrix.depth(),
-                 begin = matrix.first_chunk(), element_bytes = matrix.element_bytes;
+  const uint32_t bits = layout::element_bits(format), in_chunk = matrix.elements_of_chunk(),
+                 depth = matrix.depth(), begin = matrix.first_chunk(), element_bytes = matrix.element_bytes;
   for (uint32_t i = begin; i < matrix.end_chunk(); ++i) {
     std::byte chunk[layout::kChunkBytes];
     std::memcpy(chunk, shared + matrix.chunk(i), sizeof chunk);
@@ -268,31 +243,15 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
                  products = descriptor.sparse ? k / 2 : k; // of an element of D
   product.cta_columns = descriptor.n / layout::ctas_of(path);
   product.block_columns = descriptor.n / layout::column_blocks_of(path);
-  std::optional<numeric::DotModel> model;
-  if (layout::is_block_scaled(descriptor.kind)) {
-    const FloatFormat scale =
-        descriptor.scale == layout::ScaleFormat::ue4m3 ? FloatFormat::ue4m3 : FloatFormat::ue8m0;
-    if (!descriptor.k96)
-      model = numeric::dot_model_block_scale(machine, numeric::DotUnit::tcgen05, float_format(descriptor.a),
-                                             float_format(descriptor.b), scale, static_cast<int>(products),
-                                             static_cast<int>(products / scales));
-    product.scales = scales;
-  } else if (descriptor.kind == layout::TensorKind::i8) {
-    model = numeric::dot_model_integer(integer_format(descriptor.a), integer_format(descriptor.b),
-                                       descriptor.saturate);
-  } else {
-    const FloatFormat d = float_format(descriptor.d);
-    model = (descriptor.sparse ? numeric::dot_model_sparse : numeric::dot_model)(
-        machine, numeric::DotUnit::tcgen05, float_format(descriptor.a), float_format(descriptor.b), d, d,
-        static_cast<int>(k));
-  }
+  product.scales = scales;
+  const auto model = isa::tensor_model(descriptor, scales, machine);
   if (!model)
     return std::nullopt;
   product.dot = numeric::DotPlan(*model, {.m = static_cast<int>(rows),
                                           .n = static_cast<int>(product.block_columns),
                                           .k = static_cast<int>(products),
                                           .k_b = static_cast<int>(k)});
-  product.element_bytes = std::max(stored_bits(descriptor.a), 8u) / 8;
+  product.element_bytes = std::max(layout::element_bits(descriptor.a), 8u) / 8;
   product.a_row_bytes = products * product.element_bytes;
   product.b_row_bytes = k * product.element_bytes;
   product.a_chunks = kTensorRowChunks;

@@ -109,6 +109,22 @@ TEST(Tensor, ScaleFactorsAreInEveryQuarter) {
   EXPECT_EQ((lanes[{33, 2}]), (std::set<int>{1, 33, 65, 97}));
 }
 
+// Of a pair's 128 rows B's columns lie in two blocks; CUTLASS's tmem_sf_frg has each half of N in two
+// quarters.
+TEST(Tensor, ScaleFactorsOfAPairAreInBothCtas) {
+  const MatrixDescription pair = described(
+      "tcgen05.mma.cta_group::2.kind::mxf8f6f4.block_scale.scale_vec::1X.m128n128k32.f32.e4m3.e4m3.ue8m0");
+  std::map<int, std::set<int>> a, b;
+  for (const FragmentElement& e : operand(pair, "scale-a").elements)
+    a[e.row].insert(e.lane);
+  for (const FragmentElement& e : operand(pair, "scale-b").elements)
+    b[e.col].insert(e.lane);
+  EXPECT_EQ(a[3], (std::set<int>{3, 35, 67, 99}));
+  EXPECT_EQ(a[64 + 3], (std::set<int>{128 + 3, 128 + 35, 128 + 67, 128 + 99}));
+  EXPECT_EQ(b[3], (std::set<int>{3, 35, 128 + 3, 128 + 35}));
+  EXPECT_EQ(b[64 + 3], (std::set<int>{67, 99, 128 + 67, 128 + 99}));
+}
+
 TEST(Tensor, ANameTakesWhatItLacksFromTheFirst) {
   const MatrixDescription mma = described("tcgen05.mma.cta_group::1.kind::f16");
   EXPECT_EQ(mma.spelling, "tcgen05.mma.cta_group::1.kind::f16.m64n8k16.f32.f16.f16");

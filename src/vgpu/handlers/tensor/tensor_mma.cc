@@ -10,6 +10,7 @@
 #include "vgpu/async/tensor_mma.h"
 
 #include "isa/machine.h"
+#include "isa/matrix_model.h"
 #include "layout/sparse.h"
 #include "layout/tensor_metadata.h"
 #include "vgpu/code/decoder.h"
@@ -367,33 +368,19 @@ bool has_word_not_modelled(const ptx::Instruction& instruction) {
   return std::ranges::any_of(kWords, [&](Qual word) { return instruction.has(word); });
 }
 
-uint32_t scales_of_row(const ptx::Instruction& instruction, layout::TensorKind kind) {
-  if (instruction.has(Qual::scale_vec_4X) || instruction.has(Qual::block16))
-    return 4;
-  return kind == layout::TensorKind::mxf8f6f4 ? 1 : 2;
-}
-
 // Operands: [d], a, b, of a sparse A [metadata], idesc; then of a block-scaled product the addresses of its
 // scale factors, of others disable-output-lane; the predicate; and then scale-input-d or, of .ws, the
 // zero-column mask.
 bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   const auto& operands = instruction.operands;
   TensorMmaPlan& plan = d.make_plan<TensorMmaPlan>(in);
-  bool has_kind = false;
-  for (const Qual qual : instruction.quals())
-    if (const auto kind = layout::tensor_kind(fmt::format(".{}", isa::to_string(qual)))) {
-      plan.kind = *kind;
-      has_kind = true;
-    }
+  const auto words = isa::tensor_words(instruction.opcode, instruction.quals());
   const auto machine = isa::arithmetic_of(d.program().arch().sm);
-  if (!has_kind || !machine || has_word_not_modelled(instruction))
+  if (!words || !machine || has_word_not_modelled(instruction))
     return false;
   plan.machine = *machine;
-  plan.instruction.cta_group = instruction.has(Qual::cta_group_2) ? 2 : 1;
-  plan.instruction.ws =
-      instruction.opcode == Opcode::tcgen05_mma_ws || instruction.opcode == Opcode::tcgen05_mma_ws_sp;
-  plan.instruction.sp =
-      instruction.opcode == Opcode::tcgen05_mma_sp || instruction.opcode == Opcode::tcgen05_mma_ws_sp;
+  plan.kind = words->kind;
+  plan.instruction = words->instruction;
   plan.instruction.a_in_tensor_memory = operands[1].kind == ptx::OperandKind::address;
   std::vector<Slot> srcs;
   const auto add = [&](Slot slot) {
@@ -420,7 +407,6 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
   if (plan.instruction.sp)
     plan.metadata_source = add_address(3, plan.metadata_offset);
   if (is_scaled) {
-    plan.instruction.scale_vec = scales_of_row(instruction, plan.kind);
     plan.a_scales_source = add_address(next, plan.a_scales_offset);
     plan.b_scales_source = add_address(next + 1, plan.b_scales_offset);
   } else if (disables) {
