@@ -374,6 +374,31 @@ class MatrixCli(Case):
                 self.call("mma", name, *files, *options, "-o", self.path("d.npy"))
                 np.testing.assert_array_equal(np.load(self.path("d.npy")), want + c)
 
+    def test_mma_of_random_matrices(self):
+        """--json has their bits: given as files they make the same D, on every machine its own."""
+        for name in (MMA, "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32",
+                     "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32",
+                     "tcgen05.mma.sp.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X"):
+            made = json.loads(self.call("mma", name, "--random", 7, "--json").stdout)
+            self.assertEqual(made, json.loads(self.call("mma", name, "--random", 7, "--json").stdout))
+            self.assertNotEqual(made["bits"], json.loads(self.call("mma", name, "--random", 8, "--json").stdout)["bits"])
+            self.assertGreater(len({x for row in made["bits"] for x in row}), 20)
+            files, options = [], []
+            for operand, rows in made["operands"].items():
+                bits = np.array([[int(x, 16) for x in row] for row in rows])
+                digits = len(rows[0][0]) - 2
+                if "s32" in name:  # whole numbers
+                    bits = np.where(bits >= 1 << 4 * digits - 1, bits - (1 << 4 * digits), bits)
+                else:
+                    bits = bits.astype(f"u{max(digits // 2, 1)}")
+                path = self.save(operand + ".npy", bits)
+                options += ["--" + operand.replace("_", "-"), path] if operand not in "abc" else []
+                files += [path] if operand in "abc" else []
+            self.assertEqual(json.loads(self.call("mma", name, *files, *options, "--json").stdout)["bits"], made["bits"], name)
+        a = self.save("a.npy", np.zeros((16, 16), np.float16))
+        self.call("mma", MMA, a, "--random", 1)
+        self.assertIn("or --random", self.call("mma", MMA, a, status=USAGE).stderr)
+
     def test_mma_converts_and_prints(self):
         name = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32"
         a = self.save("a.npy", np.full((16, 32), 1e9))  # beyond e4m3: its largest, 448
