@@ -252,13 +252,13 @@ std::string outcome_name(size_t outcome) {
   return fmt::format("fault: {}", to_string(static_cast<FaultKind>(outcome - first_fault)));
 }
 
-generate::HostileProgram program_of(Rng& rng) {
+generate::HostileProgram program_of(Rng& rng, std::string_view target) {
   static const generate::HostileMachine machine = make_machine();
-  return make_hostile_program(rng, machine);
+  return make_hostile_program(rng, machine, target);
 }
 
-std::string check_execution(Rng& rng, ExecutionCounts& counts) {
-  HostileProgram made = program_of(rng);
+std::string check_execution(Rng& rng, ExecutionCounts& counts, std::string_view target) {
+  HostileProgram made = program_of(rng, target);
   ++counts.programs;
   try {
     return check(made, counts);

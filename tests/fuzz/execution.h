@@ -36,11 +36,11 @@ const std::vector<HandlerInfo>& known_handlers();
 
 std::string outcome_name(size_t outcome);
 
-// Makes the program, runs its launches in both async modes and counts. Returns what should not be, empty if
-// all is well.
-std::string check_execution(generate::Rng& rng, ExecutionCounts& counts);
+// Makes the program as program_of() does, runs its launches in both async modes and counts. Returns what
+// should not be, empty if all is well.
+std::string check_execution(generate::Rng& rng, ExecutionCounts& counts, std::string_view target = {});
 
-// The program that the generator makes.
-generate::HostileProgram program_of(generate::Rng& rng);
+// The program that the generator makes, for one target or, if that is empty, for several.
+generate::HostileProgram program_of(generate::Rng& rng, std::string_view target = {});
 
 } // namespace lemma::fuzz

@@ -1,11 +1,13 @@
-// fuzz_programs [--programs N] [--first N] [--jobs N] [--seconds N] [--keep FOLDER] [--report FILE]
+// fuzz_programs [--programs N] [--first N] [--jobs N] [--seconds N] [--keep FOLDER] [--report FILE] [--target
+// T]
 //
 // Runs the hostile programs of the seeds FIRST, FIRST + 1, ... in JOBS processes. A process that crashes,
 // hangs or reports what should not be leaves the program and what was said in FOLDER (finding-SEED.ptx,
 // finding-SEED.log), and another goes on. Prints how launches ended; FILE gets how often each handler and
-// each form was executed. Ends with 1 if there is a finding, or if nothing was executed.
+// each form was executed. All programs are for the target T, or for several. Ends with 1 if there is a
+// finding, or if nothing was executed.
 //
-// fuzz_programs --print SEED: the program.
+// fuzz_programs [--target T] --print SEED: the program.
 #include "execution.h"
 
 #include <fmt/format.h>
@@ -42,6 +44,7 @@ struct Options {
   uint64_t seconds = 0; // 0: until all programs were run
   std::filesystem::path keep = ".";
   std::string report;
+  std::string target; // of the programs; empty: several
 };
 
 struct Job {
@@ -78,7 +81,8 @@ std::string log_of(const Options& options, size_t job) {
     job.seed.store(seed);
     alarm(kLongestRun);
     Rng rng(seed);
-    if (const std::string failure = fuzz::check_execution(rng, job.counts); !failure.empty()) {
+    if (const std::string failure = fuzz::check_execution(rng, job.counts, options.target);
+        !failure.empty()) {
       fmt::print(stderr, "{}\n", failure);
       _exit(3);
     }
@@ -104,7 +108,7 @@ std::string ending_of(int status) {
 void keep_finding(const Options& options, size_t index, uint64_t seed, int status) {
   Rng rng(seed);
   const std::string name = fmt::format("finding-{}", seed);
-  std::ofstream(options.keep / (name + ".ptx")) << fuzz::program_of(rng).str();
+  std::ofstream(options.keep / (name + ".ptx")) << fuzz::program_of(rng, options.target).str();
   std::error_code error;
   std::filesystem::copy_file(log_of(options, index), options.keep / (name + ".log"),
                              std::filesystem::copy_options::overwrite_existing, error);
@@ -208,9 +212,11 @@ int main(int argc, char** argv) {
       options.keep = argv[i + 1];
     else if (name == "--report")
       options.report = argv[i + 1];
+    else if (name == "--target")
+      options.target = argv[i + 1];
     else if (name == "--print") {
       Rng rng(number());
-      fmt::print("{}", fuzz::program_of(rng).str());
+      fmt::print("{}", fuzz::program_of(rng, options.target).str());
       return 0;
     } else {
       fmt::print(stderr, "no option {}\n", name);
@@ -224,7 +230,7 @@ int main(int argc, char** argv) {
   for (uint64_t seed = 0; seed < 64;
        ++seed) { // tables that are made at the first use, before there are processes
     Rng rng(seed);
-    fuzz::program_of(rng);
+    fuzz::program_of(rng, options.target);
   }
   const size_t findings = run(options, shared, jobs);
   ExecutionCounts counts;

@@ -81,16 +81,17 @@ std::vector<std::byte> some_params(Rng& rng, const HostileMachine& machine) {
   return params;
 }
 
-HostileLaunch some_launch(Rng& rng, const HostileMachine& machine, bool warpgroups, bool clusters) {
+HostileLaunch some_launch(Rng& rng, const HostileMachine& machine, bool warpgroups, bool clusters,
+                          bool pairs) {
   HostileLaunch launch;
   const uint32_t threads = warpgroups && rng.chance(90) ? 128
                            : rng.chance(50)             ? 32
                            : rng.chance(50)             ? 64
                                                         : 1 + static_cast<uint32_t>(rng.below(128));
   launch.block = {threads, 1, 1};
-  if (threads % 2 == 0 && rng.chance(10))
+  if (threads % 2 == 0 && rng.chance(warpgroups ? 2 : 10))
     launch.block = {2, threads / 2, 1};
-  if (rng.chance(clusters ? 20 : 1)) {
+  if (rng.chance(pairs ? 90 : clusters ? 20 : 1)) {
     const uint32_t size = rng.chance(80) ? 2 : 4;
     launch.cluster = {size, 1, 1};
     launch.grid = {size, 1, 1};
@@ -105,30 +106,35 @@ HostileLaunch some_launch(Rng& rng, const HostileMachine& machine, bool warpgrou
 
 constexpr std::string_view kTargets[] = {"sm_90a", "sm_90a",  "sm_90a",  "sm_80",
                                          "sm_75",  "sm_100a", "sm_100a", "sm_120a"};
+constexpr std::string_view kTensorTarget = "sm_100a";
 
 } // namespace
 
-HostileProgram make_hostile_program(Rng& rng, const HostileMachine& machine) {
+HostileProgram make_hostile_program(Rng& rng, const HostileMachine& machine, std::string_view only_target) {
   HostileProgram program;
-  const std::string_view target = rng.pick(kTargets);
-  const HostileTable& table = HostileTable::of(target);
+  const std::string_view target = only_target.empty() ? rng.pick(kTargets) : only_target;
+  const HostileTensor tensor = target == kTensorTarget && rng.chance(75) ? some_tensor(rng) : HostileTensor{};
+  const HostileTable& table = HostileTable::of(target, tensor.is_on());
   // How often something points where it should not: a program that always does ends at its first access.
   const int malice = static_cast<int>(rng.pick(std::array{0, 0, 2, 8}));
-  HostileFunction kernel(rng, machine, table, {.malice = malice, .is_entry = true, .has_callees = true});
-  HostileFunction leaf(rng, machine, table, {.malice = malice});
-  HostileFunction recursive(rng, machine, table, {.malice = malice, .recursive = true});
+  HostileFunction kernel(rng, machine, table,
+                         {.malice = malice, .is_entry = true, .has_callees = true, .tensor = tensor});
+  HostileFunction leaf(rng, machine, table, {.malice = malice, .tensor = tensor});
+  HostileFunction recursive(rng, machine, table, {.malice = malice, .recursive = true, .tensor = tensor});
   kernel.write(20 + rng.below(20));
   leaf.write(1 + rng.below(5));
   recursive.write(1 + rng.below(5));
   const bool clusters = isa::parse_target(target)->sm >= 90;
   for (int i = 0; i < HostileProgram::kLaunches; ++i)
-    program.launches.push_back(some_launch(rng, machine, kernel.has_warpgroup_instructions(), clusters));
+    program.launches.push_back(some_launch(rng, machine,
+                                           kernel.has_warpgroup_instructions() || tensor.is_on(), clusters,
+                                           tensor.is_on() && tensor.cta_group == 2));
   const bool calls = kernel.calls();
   program.text += fmt::format(".version 9.0\n.target {}\n.address_size 64\n"
                               ".global .align 128 .b8 gvar[4096];\n.global .align 128 .b8 gmap[128];\n"
                               ".const .align 16 .b8 cvar[2048];\n.shared .align 1024 .b8 svar[16384];\n"
-                              ".shared .align 8 .b64 mb0;\n.shared .align 8 .b64 mb1;\n",
-                              target);
+                              ".shared .align 8 .b64 mb0;\n.shared .align 8 .b64 mb1;\n{}",
+                              target, tensor.is_on() ? ".shared .align 4 .b32 tslot;\n" : "");
   constexpr std::string_view kCallee =
       "(.param .b32 out) {} (.param .b64 depth, .param .align 16 .b8 p0[64])";
   if (calls) {

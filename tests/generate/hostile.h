@@ -1,4 +1,5 @@
-// Whole programs that may do anything: legal instructions of the whole catalogue in random order, with
+// Whole programs that may do anything: legal instructions of the whole catalogue in random order - of
+// Blackwell most begin with an allocation of tensor memory, and go on with tcgen05 (hostile_tensor.h) -, with
 // addresses near 0, 2^32, 2^64 and the bounds of every window, forged tensor maps and matrix descriptors,
 // divergent masks, loops, calls and recursion. What such a program does is mostly undefined; a virtual GPU
 // must survive it.
@@ -41,7 +42,9 @@ struct HostileProgram {
   std::string str() const; // the PTX after comments that say how it is launched
 };
 
-HostileProgram make_hostile_program(Rng& rng, const HostileMachine& machine);
+// `only_target`: for programs of one target; empty: of several.
+HostileProgram make_hostile_program(Rng& rng, const HostileMachine& machine,
+                                    std::string_view only_target = {});
 
 // The text without the lines (counted from 1): instructions that a verifier refused.
 std::string without_lines(std::string_view text, std::span<const uint32_t> lines);

@@ -69,7 +69,7 @@ bool is_word(std::string_view reg) {
 
 } // namespace
 
-HostileTable::HostileTable(std::string_view target) {
+HostileTable::HostileTable(std::string_view target, bool tensor) {
   const isa::Target parsed = isa::parse_target(target).value_or(isa::Target{90, 'a'});
   std::map<Opcode, std::vector<const isa::Form*>> by_opcode;
   for (const isa::Form& form : isa::forms())
@@ -77,14 +77,18 @@ HostileTable::HostileTable(std::string_view target) {
       by_opcode[form.opcode].push_back(&form);
   size_t sum = 0;
   for (auto& [opcode, forms] : by_opcode)
-    entries_.push_back({sum += weight_of(isa::to_string(opcode)), std::move(forms)});
+    entries_.push_back(
+        {sum += tensor ? tensor_weight_of(isa::to_string(opcode), weight_of(isa::to_string(opcode)))
+                       : weight_of(isa::to_string(opcode)),
+         std::move(forms)});
 }
 
-const HostileTable& HostileTable::of(std::string_view target) {
-  static std::map<std::string, HostileTable, std::less<>> tables;
-  auto found = tables.find(target);
+const HostileTable& HostileTable::of(std::string_view target, bool tensor) {
+  static std::map<std::pair<std::string, bool>, HostileTable> tables;
+  const std::pair key(std::string(target), tensor);
+  auto found = tables.find(key);
   if (found == tables.end())
-    found = tables.emplace(std::string(target), HostileTable(target)).first;
+    found = tables.emplace(key, HostileTable(target, tensor)).first;
   return found->second;
 }
 
@@ -127,11 +131,19 @@ void HostileFunction::block(size_t instructions, int depth) {
 
 void HostileFunction::statement() {
   std::optional<Text> text;
-  while (!text)
+  while (!text || (kind_.tensor.is_on() && is_of_other_group(*text, kind_.tensor) && !wild()))
     text = sample(table_.pick(rng_), rng_);
+  const bool tensor = kind_.tensor.is_on() && text->opcode.starts_with("tcgen05.");
+  if (tensor)
+    idesc_ = some_instruction_descriptor(*text, rng_);
   warpgroup_ |= text->opcode.starts_with("wgmma");
   for (size_t i = 0; i < text->operands.size(); ++i)
     prepare(text->operands[i], *text->specs[i], *text);
+  if (tensor && !wild()) { // a warp's own, or one thread's
+    const bool is_alone = kind_.tensor.cta_group == 2 || rng_.chance(97);
+    line((!is_of_warp(*text) && is_alone ? "@%_one " : "") + text->str());
+    return;
+  }
   const bool guarded = rng_.chance(12);
   line((guarded ? fmt::format("@{}%p{} ", rng_.chance(50) ? "!" : "", rng_.below(kRegistersOfClass)) : "") +
        text->str());
@@ -218,9 +230,35 @@ isa::Binding binding_of(const Text& text) {
 
 } // namespace
 
+void HostileFunction::prepare_tensor(std::string& operand, const OperandSpec& spec, const Text& text) {
+  // A field, or two, may be of something else.
+  const auto mutated = [&](uint64_t bits, size_t width) {
+    for (size_t i = wild() ? 1 + rng_.below(2) : 0; i > 0; --i)
+      bits ^= uint64_t{1} << rng_.below(width);
+    return bits;
+  };
+  // A register of 32 bits may be that of an address too.
+  const bool is_number = !operand.starts_with('%') || (spec.name == "idesc" && !wild());
+  std::string value;
+  if (spec.name == "idesc")
+    value = fmt::format("{:#x}", mutated(idesc_, 32));
+  else if (spec.name.ends_with("-desc") && spec.name != "zero-column-mask-desc")
+    value = fmt::format("{:#x}", mutated(some_matrix_descriptor(text, spec.name, idesc_, rng_), 64));
+  else if (spec.name == "taddr" && !wild())
+    value = "%_taddr";
+  if (value.empty())
+    return;
+  if (is_number)
+    operand = value;
+  else
+    line(fmt::format("mov.b{} {}, {};", is_wide(operand) ? 64 : 32, operand, value));
+}
+
 void HostileFunction::prepare(std::string& operand, const OperandSpec& spec, const Text& text) {
   if (spec.kind == OperandSpec::Kind::address)
     return prepare_address(operand, spec, text);
+  if (kind_.tensor.is_on() && text.opcode.starts_with("tcgen05."))
+    return prepare_tensor(operand, spec, text);
   if (spec.name == "membermask" && !operand.starts_with('%') && !wild())
     operand = "-1";
   if (spec.written || !operand.starts_with('%'))
@@ -252,7 +290,12 @@ void HostileFunction::prepare_address(std::string& operand, const OperandSpec& s
   // One address for the warp, or rows of 16 bytes.
   per_lane_ = !(name.starts_with("wmma") || name.starts_with("tensormap"));
   reads_ = name.starts_with("ld");
-  if (name.starts_with("mbarrier.") || spec.name == "mbar" || name.starts_with("cp.async.mbarrier")) {
+  if (spec.tensor_memory && kind_.tensor.is_on() && base.starts_with('%')) {
+    if (wild())
+      point_wildly(base);
+    else
+      line(tensor_pointer(base, text, spec.name, kind_.tensor, rng_));
+  } else if (name.starts_with("mbarrier.") || spec.name == "mbar" || name.starts_with("cp.async.mbarrier")) {
     if (!wild() && end != operand.size() - 1 && operand[end] == '+') // an object, and nothing beside it
       operand.erase(end, operand.find(']') - end);
     if (base == "svar" && !wild())
@@ -424,6 +467,8 @@ std::string HostileFunction::str() const {
         classes.push_back(c.name);
         out += fmt::format("  .reg .{} {}<{}>;\n", isa::to_string(type), c.name, kRegistersOfClass);
       }
+  if (kind_.tensor.is_on())
+    out += kTensorRegisters;
   out += "  .reg .b32 %_lane, %_index, %_n1, %_n2, %_n3;\n  .reg .b64 %_buf, %_lane64, %_depth, %_f;\n"
          "  .reg .pred %_more;\n  .local .align 16 .b8 lvar[256];\n  .param .align 16 .b8 lp[64];\n"
          "  mov.u32 %_lane, %tid.x;\n  cvt.u64.u32 %_lane64, %_lane;\n";
@@ -433,15 +478,23 @@ std::string HostileFunction::str() const {
            "  mbarrier.init.shared.b64 [mb0], 1;\n  mbarrier.init.shared.b64 [mb1], 32;\nREADY:\n"
            "  mov.b64 %_f, map;\n  mad.wide.u32 %_f, %_lane, 4, %_f;\n  setp.ge.u32 %_more, %_lane, 32;\n"
            "  @%_more bra COPIED;\n  ld.param.b32 %_index, [%_f];\n  mov.u64 %_f, gmap;\n"
-           "  mad.wide.u32 %_f, %_lane, 4, %_f;\n  st.global.b32 [%_f], %_index;\nCOPIED:\n  bar.sync 0;\n";
+           "  mad.wide.u32 %_f, %_lane, 4, %_f;\n  st.global.b32 [%_f], %_index;\nCOPIED:\n" +
+           (kind_.tensor.is_on() ? tensor_allocation(kind_.tensor) : "") + "  bar.sync 0;\n";
   else
     out += "  mov.u64 %_buf, gvar;\n";
+  if (kind_.tensor.is_on())
+    out += tensor_addresses(kind_.tensor);
+  if (kind_.is_entry && kind_.tensor.fills)
+    out += tensor_filling();
   out += initial_values() + "L0:\n";
   for (const std::string& text : lines_)
     out += "  " + text + "\n";
   if (!kind_.is_entry)
     out += "  st.param.b32 [out], %_lane;\n";
-  return out + "L1:\n  ret;\n}\n";
+  out += "L1:\n";
+  if (kind_.is_entry && kind_.tensor.is_on() && kind_.tensor.gives_back)
+    out += tensor_deallocation(kind_.tensor);
+  return out + "  ret;\n}\n";
 }
 
 } // namespace lemma::generate

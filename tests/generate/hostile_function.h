@@ -2,14 +2,16 @@
 #pragma once
 
 #include "generate/hostile.h"
+#include "generate/hostile_tensor.h"
 
 namespace lemma::generate {
 
 // The forms of a target by opcode, with how often each opcode is taken.
 class HostileTable {
 public:
-  explicit HostileTable(std::string_view target);
-  static const HostileTable& of(std::string_view target);
+  // `tensor`: for a program that has allocated tensor memory.
+  HostileTable(std::string_view target, bool tensor);
+  static const HostileTable& of(std::string_view target, bool tensor);
   const isa::Form& pick(Rng& rng) const;
 
 private:
@@ -25,6 +27,7 @@ struct HostileFunctionKind {
   bool is_entry = false;
   bool recursive = false;   // calls itself, `depth` times
   bool has_callees = false; // f0 and f1 are there
+  HostileTensor tensor = {};
 };
 
 class HostileFunction {
@@ -51,6 +54,7 @@ private:
   void prepare(std::string& operand, const isa::OperandSpec& spec, const Text& text);
   void prepare_address(std::string& operand, const isa::OperandSpec& spec, const Text& text);
   void prepare_descriptor(const std::string& reg);
+  void prepare_tensor(std::string& operand, const isa::OperandSpec& spec, const Text& text);
   void point(const std::string& reg, isa::StateSpace space);
   void point_wildly(const std::string& reg);
   void point_at_mbarrier(const std::string& reg, isa::StateSpace space);
@@ -74,6 +78,7 @@ private:
   bool reads_ = false;
   bool reads_map_ = false;
   uint64_t initial_seed_ = 0;
+  uint32_t idesc_ = 0; // of the instruction, of tcgen05
 };
 
 } // namespace lemma::generate

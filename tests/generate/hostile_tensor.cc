@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace lemma::generate {
 namespace {
@@ -26,6 +27,13 @@ std::vector<isa::Qual> quals_of(const Text& text) {
   return quals;
 }
 
+// One that a code stands for.
+layout::TensorFormat some_type(std::span<const layout::TensorFormat> types, Rng& rng) {
+  for (;;)
+    if (const layout::TensorFormat type = rng.pick(types); type != layout::TensorFormat::none)
+      return type;
+}
+
 bool is_tensor(const Text& text) {
   return isa::effects_of(text.form->opcode).has(isa::effect::tensor_memory);
 }
@@ -34,17 +42,20 @@ bool is_tensor(const Text& text) {
 
 HostileTensor some_tensor(Rng& rng) {
   HostileTensor tensor;
-  tensor.columns = rng.chance(70) ? layout::kTensorColumns : 32u << rng.below(4);
-  tensor.cta_group = rng.chance(80) ? 1 : 2;
+  tensor.columns = rng.chance(90) ? layout::kTensorColumns : 32u << rng.below(4);
+  tensor.cta_group = rng.chance(70) ? 1 : 2;
   tensor.gives_back = rng.chance(85);
+  tensor.fills = rng.chance(80);
   return tensor;
 }
 
-size_t tensor_weight_of(std::string_view opcode) {
+size_t tensor_weight_of(std::string_view opcode, size_t usual) {
+  if (!opcode.starts_with("tcgen05."))
+    return (usual + 3) / 4;
   if (opcode == "tcgen05.mma")
     return 6000;
   if (opcode.starts_with("tcgen05.mma.")) // .sp, .ws
-    return 600;
+    return 1500;
   if (opcode == "tcgen05.ld" || opcode == "tcgen05.st" || opcode == "tcgen05.cp" ||
       opcode == "tcgen05.commit")
     return 3000;
@@ -71,10 +82,27 @@ std::string tensor_allocation(const HostileTensor& tensor) {
       tensor.cta_group, tensor.columns);
 }
 
-std::string tensor_addresses() {
-  return "  ld.shared.b32 %_taddr, [tslot];\n  setp.eq.u32 %_one, %_lane, 0;\n"
-         "  setp.lt.u32 %_first, %_lane, 32;\n  and.b32 %_quarter, %_lane, 0x60;\n"
-         "  shl.b32 %_quarter, %_quarter, 16;\n";
+std::string tensor_addresses(const HostileTensor& tensor) {
+  std::string lines = "  ld.shared.b32 %_taddr, [tslot];\n  setp.lt.u32 %_first, %_lane, 32;\n"
+                      "  and.b32 %_quarter, %_lane, 0x60;\n  shl.b32 %_quarter, %_quarter, 16;\n";
+  // The even CTA of a pair issues for both.
+  if (tensor.cta_group == 2)
+    lines += "  mov.u32 %_index, %cluster_ctarank;\n  and.b32 %_index, %_index, 1;\n"
+             "  or.b32 %_index, %_index, %_lane;\n  setp.eq.u32 %_one, %_index, 0;\n";
+  else
+    lines += "  setp.eq.u32 %_one, %_lane, 0;\n";
+  return lines;
+}
+
+std::string tensor_filling() {
+  constexpr int kColumns = 32;
+  std::string registers;
+  for (int i = 0; i < kColumns; ++i)
+    registers += i == 0 ? "%_index" : ", %_index";
+  return fmt::format("  add.u32 %_quarter, %_quarter, %_taddr;\n  mov.b32 %_index, 0x44444444;\n"
+                     "  tcgen05.st.sync.aligned.32x32b.x{}.b32 [%_quarter], {{{}}};\n"
+                     "  tcgen05.wait::st.sync.aligned;\n  sub.u32 %_quarter, %_quarter, %_taddr;\n",
+                     kColumns, registers);
 }
 
 std::string tensor_deallocation(const HostileTensor& tensor) {
@@ -83,10 +111,13 @@ std::string tensor_deallocation(const HostileTensor& tensor) {
                      tensor.cta_group, tensor.columns);
 }
 
-std::string tensor_pointer(const std::string& reg, const Text& text, const HostileTensor& tensor, Rng& rng) {
-  constexpr uint32_t kColumns[] = {0, 0, 0, 8, 16, 32, 64, 128, 256};
-  const uint32_t column = rng.pick(kColumns) % tensor.columns;
-  const uint32_t half = rng.chance(10) ? layout::TensorAddress{.lane = 16, .column = 0}.encode() : 0;
+std::string tensor_pointer(const std::string& reg, const Text& text, std::string_view operand,
+                           const HostileTensor& tensor, Rng& rng) {
+  constexpr uint32_t kColumns[] = {0, 0, 0, 8, 16, 32, 64, 128, 192};
+  const bool is_filled = operand == "sp-meta" && rng.chance(90); // by tensor_filling()
+  const uint32_t column =
+      is_filled ? 2 * static_cast<uint32_t>(rng.below(8)) : rng.pick(kColumns) % tensor.columns;
+  const uint32_t half = rng.chance(3) ? layout::TensorAddress{.lane = 16, .column = 0}.encode() : 0;
   std::string line = fmt::format("add.u32 {}, %_taddr, {:#x};", reg, column + half);
   if (is_of_warp(text) && !rng.chance(3))
     line += fmt::format("\n  add.u32 {0}, {0}, %_quarter;", reg);
@@ -107,19 +138,19 @@ uint32_t some_instruction_descriptor(const Text& text, Rng& rng) {
     constexpr uint32_t kRows[] = {32, 64, 64, 128, 128, 128, 256};
     d.m = rng.pick(kRows);
     d.n = 8 * (1 + static_cast<uint32_t>(rng.below(rng.chance(80) ? 8 : 32)));
-    d.a = rng.pick(fields::operand_types(d.kind));
-    d.b = rng.pick(fields::operand_types(d.kind));
-    d.d = rng.pick(fields::d_types(d.kind));
-    d.transpose_a = rng.chance(20);
-    d.transpose_b = rng.chance(20);
-    d.negate_a = rng.chance(20);
-    d.negate_b = rng.chance(20);
-    d.saturate = rng.chance(20);
-    d.sparsity_selector = static_cast<uint8_t>(rng.below(4));
-    d.max_shift = static_cast<uint8_t>(rng.chance(20) ? 8u << rng.below(3) : 0);
-    d.scale = static_cast<layout::ScaleFormat>(rng.below(2));
-    d.scale_a_id = static_cast<uint8_t>(rng.below(4));
-    d.scale_b_id = static_cast<uint8_t>(rng.below(4));
+    d.a = some_type(fields::operand_types(d.kind), rng);
+    d.b = some_type(fields::operand_types(d.kind), rng);
+    d.d = some_type(fields::d_types(d.kind), rng);
+    d.transpose_a = rng.chance(15) && !instruction.a_in_tensor_memory && !fields::is_f4(d.kind);
+    d.transpose_b = rng.chance(15) && !fields::is_f4(d.kind);
+    d.negate_a = rng.chance(15) && d.kind != layout::TensorKind::i8;
+    d.negate_b = rng.chance(15) && d.kind != layout::TensorKind::i8;
+    d.saturate = rng.chance(50) && d.kind == layout::TensorKind::i8;
+    d.sparsity_selector = static_cast<uint8_t>(d.sparse && rng.chance(30) ? rng.below(4) : 0);
+    d.max_shift = static_cast<uint8_t>(instruction.ws && rng.chance(30) ? 8u << rng.below(3) : 0);
+    d.scale = static_cast<layout::ScaleFormat>(rng.chance(75));
+    d.scale_a_id = static_cast<uint8_t>(rng.chance(50) ? 0 : rng.below(4));
+    d.scale_b_id = static_cast<uint8_t>(rng.chance(50) ? 0 : rng.below(4));
     d.k96 = rng.chance(2) && fields::is_f4(d.kind);
     d.bits = d.encode();
     if (!layout::wrong(d, instruction))
@@ -139,8 +170,10 @@ uint64_t some_matrix_descriptor(const Text& text, const std::string& operand, ui
   layout::TensorSmemDescriptor d;
   for (int i = 0; i < kDraws; ++i) {
     using enum layout::SmemSwizzle;
-    constexpr uint32_t kSvar = 1024, kChunks = 33;
-    const auto bytes = [&] { return static_cast<uint32_t>(layout::kChunkBytes * rng.below(kChunks)); };
+    constexpr uint32_t kSvar = 1024;
+    const auto bytes = [&] {
+      return static_cast<uint32_t>(layout::kChunkBytes * rng.below(rng.chance(80) ? 17 : 65));
+    };
     d.start = kSvar + static_cast<uint32_t>(layout::kChunkBytes * rng.below(128));
     d.leading = bytes();
     d.stride = bytes();

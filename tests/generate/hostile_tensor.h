@@ -14,13 +14,14 @@ struct HostileTensor {
   uint32_t columns = 0; // that it allocates
   uint32_t cta_group = 1;
   bool gives_back = true; // the allocation, at its end
+  bool fills = false;     // the first columns, with what is legal as metadata
 
   bool is_on() const { return columns != 0; }
 };
 HostileTensor some_tensor(Rng& rng);
 
-// How often an opcode of tcgen05 is taken in such a program, 100 being usual.
-size_t tensor_weight_of(std::string_view opcode);
+// How often an opcode is taken in such a program, `usual` being how often it is in others.
+size_t tensor_weight_of(std::string_view opcode, size_t usual);
 
 // Whether the instruction is of tcgen05, and of the other .cta_group.
 bool is_of_other_group(const Text& text, const HostileTensor& tensor);
@@ -32,11 +33,13 @@ bool is_of_warp(const Text& text);
 inline constexpr std::string_view kTensorRegisters =
     "  .reg .b32 %_taddr, %_quarter;\n  .reg .pred %_one, %_first;\n";
 std::string tensor_allocation(const HostileTensor& tensor);
-std::string tensor_addresses();
+std::string tensor_addresses(const HostileTensor& tensor);
+std::string tensor_filling();
 std::string tensor_deallocation(const HostileTensor& tensor);
 
 // Where an operand of tensor memory is put: a line that sets the register.
-std::string tensor_pointer(const std::string& reg, const Text& text, const HostileTensor& tensor, Rng& rng);
+std::string tensor_pointer(const std::string& reg, const Text& text, std::string_view operand,
+                           const HostileTensor& tensor, Rng& rng);
 
 // An instruction descriptor in which nothing is wrong for the instruction, where its kind has one.
 uint32_t some_instruction_descriptor(const Text& text, Rng& rng);
