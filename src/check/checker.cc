@@ -411,12 +411,14 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
     mbarrier.participants.add(
         cluster.warp(*operation->issuer.cta, *operation->issuer.warp).knowledge.agent());
     if (const auto found = cluster.arriving.find(operation->number); found != cluster.arriving.end()) {
-      const auto& [agent, lane, epoch] = found->second;
+      const auto& [agent, lane, epoch, knew] = found->second;
       mbarrier.arrivals.add(agent, {.by = mbarrier.last.spot(), .lanes = LaneMask{1} << lane});
       Knowledge& done = mbarrier.gathered.operations;
       done.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);
-      if (operation->kind == vgpu::AsyncKind::tensor_commit)
+      if (operation->kind == vgpu::AsyncKind::tensor_commit) {
+        done.join(knew);
         done.tensor.advance(cluster.id, agent, LaneMask{1} << lane, epoch);
+      }
       if (operation->targets.back().mbarrier.cta == arrival.at.cta) // of several the last one
         cluster.arriving.erase(found);
     } else {
