@@ -198,7 +198,7 @@ void Checker::launch_ends(const vgpu::Launch&) {
   handovers_.clear();
   Repairs repairs;
   for (auto& [key, found] : found_) {
-    if (is_used_elsewhere(key) || is_read_too_early(key) || is_other_way_round(key, found.finding))
+    if (is_used_elsewhere(key) || is_read_too_early(key) || is_unwaited_too(key))
       continue;
     const Advice& advice = found.advice;
     if (gives_old_values_ && !advice.if_not.empty()) // in the order of the run nothing may be amiss

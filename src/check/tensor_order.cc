@@ -36,7 +36,7 @@ enum class Standing : uint8_t {
   lacks_after,  // it does, but for a tcgen05.fence::after_thread_sync
   lacks_before, // ... a tcgen05.fence::before_thread_sync
   unwaited,     // nobody has waited until the earlier one is complete
-  unordered,    // ... of ld and st: and the threads have not synchronized either
+  unordered,    // ... and the threads have not synchronized either
 };
 
 std::string_view name_of(TensorDeed deed) {
@@ -53,6 +53,10 @@ std::string_view name_of(TensorDeed deed) {
     return "tcgen05.dealloc";
   }
   return "";
+}
+
+std::string_view wait_of(const TensorOperation& move) {
+  return move.deed == TensorDeed::load ? "tcgen05.wait::ld" : "tcgen05.wait::st";
 }
 
 // What the thread that issues the later one has issued itself.
@@ -99,7 +103,7 @@ Judged stand(const ClusterState& cluster, const WarpState& warp, const Use& earl
   const auto suffices = [&](const Clock& clock) {
     return is_complete(clock) || (pipelined && is_issued(clock));
   };
-  bool fenced = false, carried = false, known = false, issued = !first.is_move();
+  bool fenced = false, carried = false, known = false, issued = own;
   for (const LaneGroup& group : warp.knowledge.groups()) {
     if (!then.is_by_warp() && (group.lanes >> then.lane & 1) == 0)
       continue;
@@ -147,7 +151,7 @@ Advice wait_for(const Use& earlier, const Use& later) {
     return fmt::format("tcgen05.commit behind the {}, a wait on its mbarrier (mbarrier.try_wait until it is "
                        "true), and tcgen05.fence::after_thread_sync",
                        name_of(first.deed));
-  const std::string_view wait = first.deed == TensorDeed::load ? "tcgen05.wait::ld" : "tcgen05.wait::st";
+  const std::string_view wait = wait_of(first);
   std::string words =
       fmt::format("{} behind the {}{}", wait, name_of(first.deed),
                   own ? "" : ", before tcgen05.fence::before_thread_sync and what synchronizes the two");
@@ -157,6 +161,31 @@ Advice wait_for(const Use& earlier, const Use& later) {
           {{.kind = Remedy::Kind::behind,
             .text = fmt::format("{}.sync.aligned;", wait),
             .at = first.who.spot()}}};
+}
+
+// Either may be meant to come first.
+Advice order_between(const Use& earlier, const Use& later) {
+  const auto first = [](const TensorOperation& operation) {
+    const std::string_view name = name_of(operation.deed);
+    if (!operation.is_move())
+      return fmt::format("to have the {} first, a wait on the mbarrier of a tcgen05.commit behind it", name);
+    return fmt::format(
+        "to have the {} first, {} behind it, tcgen05.fence::before_thread_sync, and a barrier or "
+        "an arrival that the other thread waits for",
+        name, wait_of(operation));
+  };
+  std::string words = first(*earlier.by);
+  if (later.by->deed != earlier.by->deed && later.by->deed != TensorDeed::release)
+    words += "; " + first(*later.by);
+  std::vector<Remedy> remedies;
+  if (earlier.by->is_move())
+    remedies.push_back(
+        {.kind = Remedy::Kind::meet,
+         .text = "tcgen05.fence::before_thread_sync;\nbar.sync 0;\ntcgen05.fence::after_thread_sync;",
+         .at = later.by->who.spot(),
+         .from = earlier.by->who.spot(),
+         .together = Together::cta});
+  return {words + "; then tcgen05.fence::after_thread_sync", std::move(remedies)};
 }
 
 Advice fence_for(const ClusterState& cluster, const Use& earlier, const Use& later, Standing standing) {
@@ -218,28 +247,17 @@ void Checker::conflict_in_tensor_memory(const ClusterState& cluster, const WarpS
   case Standing::unordered:
     found.id = "race.tensor";
     found.message = fmt::format("a {} and a {} on the same tensor memory that nothing orders", first, then);
-    found.fix = {
-        "tcgen05.fence::before_thread_sync, a barrier (bar.sync) or an mbarrier between the two "
-        "threads, tcgen05.fence::after_thread_sync",
-        {{.kind = Remedy::Kind::meet,
-          .text = "tcgen05.fence::before_thread_sync;\nbar.sync 0;\ntcgen05.fence::after_thread_sync;",
-          .at = later.by->who.spot(),
-          .from = earlier.by->who.spot(),
-          .together = Together::cta}}};
+    found.fix = order_between(earlier, later);
     break;
   }
   misuse(std::move(found));
 }
 
-// Of two operations that nothing orders, the one may come first or the other; which of the two findings is
-// made is then up to the schedule, and there may be both. The one in the order of the text tells more.
-bool Checker::is_other_way_round(const Key& key, const Finding& finding) const {
+// Where one of the threads has issued both operations, that nobody has waited says more than that the others
+// are not ordered.
+bool Checker::is_unwaited_too(const Key& key) const {
   const auto& [id, one, other] = key;
-  const bool is_race = id == "race.tensor";
-  if ((!is_race && id != "async.unwaited") || !finding.earlier ||
-      finding.earlier->place.ptx_line <= finding.access.place.ptx_line)
-    return false;
-  return found_.contains({is_race ? "async.unwaited" : "race.tensor", one, other});
+  return id == "race.tensor" && found_.contains({"async.unwaited", one, other});
 }
 
 TensorOperation Checker::tensor_operation(const ClusterState& cluster, const vgpu::Exec& x, TensorDeed deed,
