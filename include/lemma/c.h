@@ -16,7 +16,8 @@
 //   lemma/c/link.h     several PTX texts as one
 //   lemma/c/image.h    fatbins, cubins, executables: the PTX in them
 //   lemma/c/isa.h       the instructions: which there are, where they run
-//   lemma/c/layout.h    who holds what: fragments in registers, tiles in shared memory
+//   lemma/c/layout.h    who holds what: in registers, in tensor memory, tiles in shared memory
+//   lemma/c/descriptor.h  descriptors of wgmma and tcgen05, field by field
 //   lemma/c/mma.h       one matrix product, bit for bit
 //   lemma/c/occupancy.h  how many CTAs an SM holds
 //   lemma/c/npy.h       .npy files
@@ -55,6 +56,7 @@
 #define LEMMA_C_H
 
 #include "lemma/c/base.h"
+#include "lemma/c/descriptor.h"
 #include "lemma/c/device.h"
 #include "lemma/c/explore.h"
 #include "lemma/c/findings.h"

@@ -62,9 +62,11 @@ struct MatrixInstruction {
   std::string pattern; // all in one: "mma.sync.aligned.m16n8k32.row.col{.satfinite}.s32.{s8,u8}.{s8,u8}.s32"
   std::string opcode;  // "wmma.load"
   std::string title;   // what a list groups by: "wmma.load.a", "mma.sp"
-  int m = 0, n = 0, k = 0;             // k 0: it moves data; wgmma: its largest n
+  int m = 0, n = 0, k = 0;             // k 0: it moves data; wgmma, tcgen05: its largest n, and m
   std::vector<std::string> d, a, b, c; // types; none where the spelling does not say it
-  std::vector<std::string> spellings;  // in full, in the ISA's order
+  // In full, in the ISA's order. To those of tcgen05.mma shape and types are added, which PTX has in the
+  // instruction descriptor: "tcgen05.mma.cta_group::1.kind::f16.m128n64k16.f32.f16.f16".
+  std::vector<std::string> spellings;
   Availability availability;
   HardwareCheck checked;
 };
@@ -94,10 +96,15 @@ struct MatrixDescription {
   uint64_t flops = 0;                     // 2*M*N*K of one instruction; 0 if it moves data
   std::vector<MatrixOperand> operands;
   std::vector<ArithmeticRule> arithmetic; // machines that have it and whose arithmetic is known
+  // tcgen05.mma:
+  bool by_thread = false; // ... one thread issues it
+  uint32_t instruction_descriptor = 0;
+  std::vector<std::string> readings = {}; // where sources differ or are silent: what holds here
 };
 
-// `name`: a full spelling, or the start of the spellings of one instruction (then of the first of them).
-// Error: invalid_argument; its text, several lines, says which there are, or which are near.
+// `name`: a full spelling, or the start of the spellings of one instruction (then of the first of them); or
+// one of tcgen05.ld, st and cp. Error: invalid_argument; its text, several lines, says which there are, or
+// which are near.
 Result<MatrixDescription, Error> describe_matrix(std::string_view name);
 
 // --- all other instructions

@@ -14,7 +14,8 @@
 //   lemma/link.h     several PTX texts as one
 //   lemma/image.h    fatbins, cubins, executables: the PTX in them
 //   lemma/isa.h      the instructions: which there are, where they run
-//   lemma/layout.h   who holds what: fragments in registers, tiles in shared memory
+//   lemma/layout.h   who holds what: in registers, in tensor memory, tiles in shared memory
+//   lemma/descriptor.h  descriptors of wgmma and tcgen05, field by field
 //   lemma/occupancy.h  how many CTAs an SM holds
 //   lemma/mma.h      one matrix product, bit for bit
 //   lemma/timing.h   how long launches take on a GPU (not included here)
@@ -28,6 +29,7 @@
 // Tests: tests/unit/runtime/, tests/package/.
 #pragma once
 
+#include "lemma/descriptor.h"
 #include "lemma/device.h"
 #include "lemma/fidelity.h"
 #include "lemma/findings.h"

@@ -34,7 +34,7 @@ from .errors import (  # noqa: F401
 from .explore import Exploration, schedule_text
 from ._isa import Table, isa, targets
 from .launch import defaults, reports
-from ._layout import Layout, TileLayout, layout, tile
+from ._layout import Descriptor, Layout, TileLayout, descriptor, layout, tile
 from .memory import Array
 from .mlir import compile_mlir, run_mlir
 from ._mma import bits_of, mma, mma_form
@@ -47,9 +47,9 @@ from .types import numpy_type, pack, ptx_type, unpack
 from ._verify import Verification, verify, verify_each
 
 __all__ = [
-    "Array", "Device", "DeviceLost", "Differs", "Error", "Event", "Exploration", "Fault", "Findings", "InternalError", "InvalidArgument",
+    "Array", "Descriptor", "Device", "DeviceLost", "Differs", "Error", "Event", "Exploration", "Fault", "Findings", "InternalError", "InvalidArgument",
     "Kernel", "KernelFailed", "LaunchError", "Layout", "Module", "Occupancy", "OutOfMemory", "PtxText", "Rejected", "Report", "Stream", "Struct", "Table", "TensorMap", "TileLayout",
-    "Unavailable", "Unsupported", "Variable", "Verification", "__version__", "active_clusters", "best_block_size", "bits_of", "compile_mlir", "defaults",
+    "Unavailable", "Unsupported", "Variable", "Verification", "__version__", "active_clusters", "best_block_size", "bits_of", "compile_mlir", "defaults", "descriptor",
     "fidelity_text", "isa", "layout", "link",
     "mma", "mma_form", "numpy_type", "occupancy", "pack", "pointer", "ptx_of_image", "ptx_type", "reports", "run_mlir", "schedule_text", "struct", "targets",
     "tensor_map", "tile", "triton", "unpack", "verify", "verify_each",

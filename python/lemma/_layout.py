@@ -1,15 +1,16 @@
-"""Who holds what: the matrices of an instruction in registers, a tile in shared memory. In a notebook they draw themselves."""
+"""Who holds what: the matrices of an instruction in registers or tensor memory, a tile in shared memory, which draw themselves in a
+notebook; descriptors field by field."""
 
 from __future__ import annotations
 
 import ctypes
 import subprocess
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 
 from . import _abi
-from ._library import check, library, sized, take
+from ._library import check, encoded, library, sized, take
 from .tensor_map import _SWIZZLES, _choice
 
 
@@ -61,8 +62,9 @@ class Layout:
 
 
 def layout(name: str) -> Layout:
-    """Who holds which element of a matrix instruction: a full spelling, or enough of its start.
+    """Who holds which element of a matrix instruction: a full spelling, or enough of its start; or one of tcgen05.ld, st and cp.
 
+    In tensor memory (`in_tensor_memory` of an operand) lane is one of its lanes and reg a column from the operand's address.
     Error: InvalidArgument, which says which there are, or which are near.
     """
     made = ctypes.POINTER(_abi.lemma_matrix_description)()
@@ -71,7 +73,8 @@ def layout(name: str) -> Layout:
 
 
 class TileLayout:
-    """A tile in shared memory: `record` has the addresses by line and chunk, bank conflicts, and wgmma's matrix descriptors."""
+    """A tile in shared memory: `record` has the addresses by line and chunk, bank conflicts, and the matrix descriptors of
+    wgmma and of tcgen05."""
 
     def __init__(self, record: _abi.SmemLayout, arguments: list[str]) -> None:
         self.record = record
@@ -80,6 +83,7 @@ class TileLayout:
         self.addresses = np.array(record.addresses, np.uint32).reshape(record.lines, record.chunks)
         self.conflicts = record.conflicts
         self.descriptors = record.descriptors
+        self.tensor_descriptors = record.tensor_descriptors
 
     def svg(self) -> str:
         return _picture("smem", *self._arguments, "--format", "svg")
@@ -91,10 +95,13 @@ class TileLayout:
         return _picture("smem", *self._arguments, "--color", "never")
 
 
-def tile(type: str = "bf16", *, rows: int = 64, cols: int = 64, swizzle: int = 128, major: str = "k") -> TileLayout:
-    """A tile of a matrix in shared memory, as a tensor copy with this swizzle leaves it and wgmma reads it.
+def tile(
+    type: str = "bf16", *, rows: int = 64, cols: int = 64, swizzle: int = 128, major: str = "k", atoms_of_32_bytes: bool = False
+) -> TileLayout:
+    """A tile of a matrix in shared memory, as a tensor copy with this swizzle leaves it and wgmma or tcgen05 reads it.
 
     rows: of M or N; cols: of K; swizzle: 0, 32, 64 or 128 bytes; major: the dimension that is contiguous, "k" or "mn".
+    atoms_of_32_bytes: with 128, two chunks stay together, as MN-major tf32 of tcgen05 has it.
     Error: InvalidArgument.
     """
     code = _choice("swizzle", swizzle, _SWIZZLES)
@@ -105,9 +112,38 @@ def tile(type: str = "bf16", *, rows: int = 64, cols: int = 64, swizzle: int = 1
         mn_major=_choice("major", major, {"k": 0, "mn": 1}),
         rows=rows,
         cols=cols,
+        atoms_of_32_bytes=atoms_of_32_bytes,
     )
     made = ctypes.POINTER(_abi.lemma_smem_layout)()
     check(library.lemma_lay_out(ctypes.byref(given), ctypes.byref(made)))
     record: Any = take(made, _abi._lemma_smem_layout, library.lemma_smem_layout_release)
-    name = f"{swizzle}B" if swizzle else "none"
+    name = f"{swizzle}B{'_ATOM_32B' if atoms_of_32_bytes else ''}" if swizzle else "none"
     return TileLayout(record, ["--type", type, "--swizzle", name, "--major", major, "--rows", str(rows), "--cols", str(cols)])
+
+
+Descriptor = _abi.Descriptor
+
+_OPERANDS = {None: 0, "idesc": 1, "a-desc": 2, "b-desc": 3, "s-desc": 4}
+
+
+def descriptor(
+    bits: int, of: Optional[str] = None, *, operand: Optional[str] = None, major: str = "k", a_in_tensor_memory: bool = False
+) -> Descriptor:
+    """What a descriptor says: `what`, `fields` (name, bits, value, meaning), `problem` (the first rule that it breaks, or empty) and, of
+    an instruction descriptor that breaks none, `product`: its name for layout() and mma().
+
+    of: "wgmma", "tcgen05" (a matrix in shared memory), "kind::f16" or a spelling of tcgen05.mma; left out, a matrix descriptor, whose
+    version says of which. operand: "idesc", "a-desc", "b-desc", "s-desc". major: of a matrix, "k" or "mn".
+    Error: InvalidArgument.
+    """
+    given = sized(
+        _abi.lemma_descriptor_query,
+        bits=bits,
+        of=encoded(of),
+        operand=_choice("operand", operand, _OPERANDS),
+        mn_major=_choice("major", major, {"k": 0, "mn": 1}),
+        a_in_tensor_memory=a_in_tensor_memory,
+    )
+    made = ctypes.POINTER(_abi.lemma_descriptor)()
+    check(library.lemma_explain_descriptor(ctypes.byref(given), ctypes.byref(made)))
+    return take(made, _abi._lemma_descriptor, library.lemma_descriptor_release)

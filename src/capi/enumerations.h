@@ -6,6 +6,7 @@
 
 #include "capi/failure.h"
 #include "lemma/c.h"
+#include "lemma/descriptor.h"
 #include "lemma/isa.h"
 #include "lemma/launch.h"
 #include "lemma/layout.h"

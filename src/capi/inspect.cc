@@ -1,5 +1,6 @@
-// include/lemma/c/isa.h and layout.h.
+// include/lemma/c/isa.h, layout.h and descriptor.h.
 #include "capi/messages.h"
+#include "lemma/descriptor.h"
 #include "lemma/isa.h"
 
 namespace lemma::capi {
@@ -75,7 +76,10 @@ static const lemma_matrix_operand* to_c(Arena& arena, const MatrixOperand& opera
                                            .col_formula = arena.text(operand.col_formula),
                                            .element_count = operand.elements.size(),
                                            .elements = elements,
-                                           .notes = arena.strings(operand.notes)});
+                                           .notes = arena.strings(operand.notes),
+                                           .in_tensor_memory = operand.in_tensor_memory,
+                                           .lane_formula = arena.text(operand.lane_formula),
+                                           .column_formula = arena.text(operand.column_formula)});
 }
 
 static const lemma_approximate_function* to_c(Arena& arena, const ApproximateFunction& function) {
@@ -122,6 +126,13 @@ static const lemma_tile_descriptor* to_c(Arena& arena, const TileDescriptor& des
                                             .stride = descriptor.stride,
                                             .swizzle = to_c(descriptor.swizzle),
                                             .bits = descriptor.bits});
+}
+
+static const lemma_descriptor_field* to_c(Arena& arena, const DescriptorField& field) {
+  return arena.make<lemma_descriptor_field>({.name = arena.text(field.name),
+                                             .bits = arena.text(field.bits),
+                                             .value = field.value,
+                                             .meaning = arena.text(field.meaning)});
 }
 
 static std::vector<std::string> words_of(const char* const* words, size_t count) {
@@ -190,6 +201,9 @@ const lemma_error* lemma_describe_matrix(const char* name, const lemma_matrix_de
     tree->flops = from.flops;
     list(arena, from.operands, tree->operand_count, tree->operands);
     list(arena, from.arithmetic, tree->arithmetic_count, tree->arithmetic);
+    tree->by_thread = from.by_thread;
+    tree->instruction_descriptor = from.instruction_descriptor;
+    tree->readings = arena.strings(from.readings);
     out = tree.release();
   });
 }
@@ -238,6 +252,7 @@ const lemma_error* lemma_lay_out(const lemma_smem_tile* tile, const lemma_smem_l
     const lemma_smem_tile wanted = taken(tile, "lemma_lay_out: tile");
     const lemma::SmemLayout from = unwrap(lemma::lay_out({.type = text_or(wanted.type, "bf16"),
                                                           .swizzle = to_cpp(wanted.swizzle),
+                                                          .atoms_of_32_bytes = wanted.atoms_of_32_bytes != 0,
                                                           .k_major = wanted.mn_major == 0,
                                                           .rows = wanted.rows ? wanted.rows : 64,
                                                           .cols = wanted.cols ? wanted.cols : 64}));
@@ -251,6 +266,33 @@ const lemma_error* lemma_lay_out(const lemma_smem_tile* tile, const lemma_smem_l
     tree->addresses = tree->arena.copy(from.addresses);
     list(tree->arena, from.conflicts, tree->conflict_count, tree->conflicts);
     list(tree->arena, from.descriptors, tree->descriptor_count, tree->descriptors);
+    list(tree->arena, from.tensor_descriptors, tree->tensor_descriptor_count, tree->tensor_descriptors);
+    out = tree.release();
+  });
+}
+
+void lemma_descriptor_release(const lemma_descriptor* descriptor) {
+  release(descriptor);
+}
+
+const lemma_error* lemma_explain_descriptor(const lemma_descriptor_query* query,
+                                            const lemma_descriptor** descriptor) {
+  return guarded([&] {
+    const lemma_descriptor*& out = given(descriptor, "lemma_explain_descriptor: descriptor");
+    const lemma_descriptor_query wanted =
+        taken(&given(query, "lemma_explain_descriptor: query"), "lemma_explain_descriptor: query");
+    const lemma::DescriptorExplanation from =
+        unwrap(lemma::explain_descriptor({.bits = wanted.bits,
+                                          .of = text_or(wanted.of, ""),
+                                          .operand = to_cpp(wanted.operand),
+                                          .mn_major = wanted.mn_major != 0,
+                                          .a_in_tensor_memory = wanted.a_in_tensor_memory != 0}));
+    auto tree = std::make_unique<Tree<lemma_descriptor>>();
+    tree->what = tree->arena.text(from.what);
+    tree->width = from.width;
+    list(tree->arena, from.fields, tree->field_count, tree->fields);
+    tree->problem = tree->arena.text(from.problem);
+    tree->product = tree->arena.text(from.product);
     out = tree.release();
   });
 }

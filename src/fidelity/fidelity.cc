@@ -7,6 +7,7 @@
 #include "isa/machine.h"
 #include "isa/matrix_model.h"
 #include "isa/target.h"
+#include "layout/tensor_instruction_fields.h"
 
 #include <fmt/format.h>
 
@@ -76,6 +77,12 @@ bool is_defined(const numeric::DotModel& model) {
   }
 }
 
+std::string_view evidence_words(Fidelity fidelity) {
+  return fidelity == Fidelity::published ? "MMA-Sim (arXiv:2511.10909), or the code of ptxas"
+         : fidelity == Fidelity::assumed ? "as the nearest form or machine that is known"
+                                         : "";
+}
+
 void know_matrix(const ptx::Instruction& instruction, const isa::MatrixRow& row, numeric::Arch machine,
                  Known& known) {
   const HardwareCheck check = checked_on_hardware(row);
@@ -88,9 +95,31 @@ void know_matrix(const ptx::Instruction& instruction, const isa::MatrixRow& row,
     return;
   }
   known.fidelity = fidelity_of(model->dot.evidence);
-  known.evidence = known.fidelity == Fidelity::published ? "MMA-Sim (arXiv:2511.10909), or the code of ptxas"
-                   : known.fidelity == Fidelity::assumed ? "as the nearest form or machine that is known"
-                                                         : "";
+  known.evidence = evidence_words(known.fidelity);
+}
+
+// The types of tcgen05.mma are in its descriptor, which only a run sees: what is known least among those that
+// the kind may have. No hardware has been asked.
+void know_tensor(const ptx::Instruction& instruction, layout::TensorKind kind,
+                 layout::TensorInstruction words, numeric::Arch machine, Known& known) {
+  namespace fields = layout::instruction_fields;
+  for (const layout::TensorFormat d : fields::d_types(kind))
+    for (const layout::TensorFormat a : fields::operand_types(kind)) {
+      if (d == layout::TensorFormat::none || a == layout::TensorFormat::none)
+        continue;
+      const auto model = isa::tensor_model({.kind = kind, .a = a, .b = a, .d = d, .sparse = words.sp},
+                                           words.scale_vec, machine);
+      if (model && !is_defined(*model))
+        known.fidelity = std::max(known.fidelity, fidelity_of(model->evidence));
+    }
+  known.evidence = evidence_words(known.fidelity);
+  const bool scales_d =
+      std::any_of(instruction.form()->operands.begin(), instruction.form()->operands.end(),
+                  [](const isa::OperandSpec& spec) { return spec.name == "scale-input-d"; });
+  if (!scales_d)
+    return;
+  known.fidelity = Fidelity::assumed;
+  known.evidence = "D of scale-input-d rounded to nearest even where it becomes subnormal";
 }
 
 } // namespace
@@ -123,8 +152,19 @@ Known how_known(const ptx::Instruction& instruction, int sm) {
     know_matrix(instruction, *form->matrix, *machine->arithmetic, known);
     return known;
   }
+  if (const auto words = isa::tensor_words(instruction.opcode, instruction.quals())) {
+    know_tensor(instruction, words->kind, words->instruction, *machine->arithmetic, known);
+    return known;
+  }
   known.evidence = checked_on_hardware(*form).gpu;
-  if (isa::effects_of(instruction.opcode).has(isa::effect::samples)) { // what surfaces give is defined
+  const isa::Effects does = isa::effects_of(instruction.opcode);
+  if (does.has(isa::effect::tensor_memory) && does.has(isa::effect::writes) &&
+      !does.has(isa::effect::asynchronous)) { // an allocation writes its address
+    known.fidelity = Fidelity::assumed;
+    known.evidence = "an allocation has the lowest columns that are free";
+    return known;
+  }
+  if (does.has(isa::effect::samples)) { // what surfaces give is defined
     known.fidelity = sm == 90 ? Fidelity::recorded : Fidelity::assumed;
     known.evidence = sm == 90 ? "NVIDIA H200" : "as on sm_90";
   } else if (instruction.opcode == Opcode::activemask) {

@@ -1,8 +1,10 @@
 // Matrix instructions as public data (lemma/isa.h, lemma/layout.h): lists, and one explained.
 #include "fidelity/recorded.h"
 #include "inspect/availability.h"
+#include "inspect/fragment_data.h"
 #include "inspect/matrix_model.h"
 #include "inspect/matrix_name.h"
+#include "inspect/tensor_matrix.h"
 #include "isa/effects.h"
 #include "layout/sparse.h"
 #include "lemma/isa.h"
@@ -16,10 +18,7 @@ namespace inspect {
 namespace {
 
 using isa::MatrixRow;
-using layout::Coord;
 using layout::Fragment;
-using layout::Mode;
-using layout::Modes;
 
 std::vector<std::string> words_of(const isa::TypeSet& types) {
   std::vector<std::string> words;
@@ -100,38 +99,6 @@ std::vector<std::string> other_shapes(const MatrixRow& like) {
 
 // --- operands
 
-// "8 * (lane / 4 % 2)" for each mode that moves the coordinate.
-void add_terms(const Modes& modes, std::string_view index, int Coord::* axis, std::string& text) {
-  int before = 1;
-  for (size_t i = 0; i < modes.size(); ++i) {
-    const Mode& mode = modes[i];
-    const int stride = mode.stride.*axis;
-    bool last = true;
-    for (size_t j = i + 1; j < modes.size(); ++j)
-      last = last && modes[j].size == 1;
-    if (mode.size > 1 && stride != 0) {
-      std::string term(index);
-      if (before > 1)
-        term += fmt::format(" / {}", before);
-      if (!last)
-        term += fmt::format(" % {}", mode.size);
-      if (stride != 1)
-        term = term == index ? fmt::format("{} * {}", stride, term) : fmt::format("{} * ({})", stride, term);
-      text += text.empty() ? "" : " + ";
-      text += term;
-    }
-    before *= mode.size;
-  }
-}
-
-std::string formula(const Fragment& fragment, int Coord::* axis) {
-  std::string text;
-  add_terms(fragment.lane, "lane", axis, text);
-  add_terms(fragment.reg, "r", axis, text);
-  add_terms(fragment.elem, "e", axis, text);
-  return text.empty() ? "0" : text;
-}
-
 std::string metadata_note(const MatrixRow& row, const Fragment& f) {
   const int selectors = layout::selectors(f);
   return fmt::format("metadata: a field is a chunk of {} columns of B, two indices of two bits, the first in "
@@ -153,30 +120,6 @@ std::string scales_note(const MatrixRow& row, const Operand& operand) {
   note += fmt::format("; with thread-id t, 0 to {}, it is the lane {}t further on", scales.threads() - 1,
                       lanes == 1 ? "" : fmt::format("{}", lanes));
   return note;
-}
-
-void add_fragment(const Fragment& f, MatrixOperand& out) {
-  out.rows = f.rows;
-  out.cols = f.cols;
-  out.lanes = f.lanes();
-  out.held_registers = f.registers();
-  out.distinct_registers = f.distinct_registers();
-  out.register_bits = f.register_bits;
-  out.element_bits = f.element_bits;
-  out.elems_per_register = f.elems_per_register();
-  out.copies = f.copies();
-  if (const Mode& mode = f.elem[0]; mode.stride == Coord{0, 1})
-    out.adjacent_cols = mode.size;
-  else if (mode.stride == Coord{1, 0})
-    out.adjacent_rows = mode.size;
-  out.row_formula = formula(f, &Coord::row);
-  out.col_formula = formula(f, &Coord::col);
-  for (int reg = 0; reg < f.registers(); ++reg)
-    for (int lane = 0; lane < f.lanes(); ++lane)
-      for (int elem = 0; elem < f.elems_per_register(); ++elem) {
-        const Coord at = f.at({lane, reg, elem});
-        out.elements.push_back({.row = at.row, .col = at.col, .lane = lane, .reg = reg, .elem = elem});
-      }
 }
 
 MatrixOperand public_operand(const MatrixRow& row, const Operand& operand) {
@@ -239,10 +182,14 @@ Result<std::vector<MatrixInstruction>, Error> matrix_instructions(std::span<cons
   std::vector<MatrixInstruction> found;
   for (const isa::MatrixRow* row : inspect::rows_like({words.begin(), words.end()}))
     found.push_back(inspect::instruction_of(*row));
+  for (const inspect::TensorFamily* family : inspect::tensor_families_like({words.begin(), words.end()}))
+    found.push_back(inspect::tensor_instruction_of(*family));
   return found;
 }
 
 Result<MatrixDescription, Error> describe_matrix(std::string_view name) {
+  if (name.starts_with(inspect::kTensorPrefix))
+    return inspect::describe_tensor(name);
   const auto found = inspect::find_matrix(name);
   if (!found)
     return inspect::wrong(found.error());

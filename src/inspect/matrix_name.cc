@@ -3,6 +3,7 @@
 // beginnings, parts, patterns with * or targets (fits).
 #include "inspect/matrix_name.h"
 
+#include "inspect/tensor_name.h"
 #include "isa/effects.h"
 #include "support/diagnostic.h"
 
@@ -136,10 +137,7 @@ std::vector<const MatrixRow*> rows_like(const std::vector<std::string>& words) {
   // "mma.sync" is no wish for wmma.mma.sync.
   std::vector<bool> begins(words.size());
   for (size_t w = 0; w < words.size(); ++w)
-    for (const std::vector<std::string>& all : spellings)
-      begins[w] = begins[w] || std::any_of(all.begin(), all.end(), [&](const std::string& spelling) {
-                    return spelling.starts_with(words[w]);
-                  });
+    begins[w] = begins_matrix_name(words[w]);
   size_t kept = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     bool all = true;
@@ -150,6 +148,14 @@ std::vector<const MatrixRow*> rows_like(const std::vector<std::string>& words) {
   }
   rows.resize(kept);
   return rows;
+}
+
+bool begins_matrix_name(std::string_view word) {
+  return begins_tensor_name(word) || std::ranges::any_of(isa::matrix_rows(), [&](const MatrixRow& row) {
+           return std::ranges::any_of(isa::spellings_of(row), [&](const std::string& spelling) {
+             return spelling.starts_with(word);
+           });
+         });
 }
 
 std::string suggestions(std::string_view name) {

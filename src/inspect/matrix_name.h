@@ -57,6 +57,9 @@ std::string pattern_of(const isa::MatrixRow& row);
 // ("sm_90a").
 std::vector<const isa::MatrixRow*> rows_like(const std::vector<std::string>& words);
 
+// Whether the name of any matrix instruction, of tcgen05 too, begins so.
+bool begins_matrix_name(std::string_view word);
+
 // "did you mean ..." for a name that is none; empty where nothing is near.
 std::string suggestions(std::string_view name);
 

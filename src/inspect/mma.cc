@@ -1,4 +1,5 @@
-// lemma::mma(): the row of the catalogue says types and shape, src/numeric how the sum is made.
+// lemma::mma(): the row of the catalogue, or the instruction descriptor of a tcgen05.mma, says types and
+// shape, src/numeric how the sum is made.
 //
 // A sparse A comes dense, of K columns, and must have the zeros that it should; or as stored, of half the
 // columns, with its metadata: m x chunks fields of four bits.
@@ -8,8 +9,10 @@
 #include "inspect/elements.h"
 #include "inspect/matrix_model.h"
 #include "inspect/matrix_name.h"
+#include "inspect/tensor_name.h"
 #include "isa/machine.h"
 #include "layout/sparse.h"
+#include "layout/tensor_operands.h"
 #include "lemma/nearest.h"
 #include "numeric/convert.h"
 
@@ -17,6 +20,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 namespace lemma {
 namespace inspect {
@@ -95,24 +99,101 @@ Result<SparseA, std::string> with_metadata(BitMatrix stored, const BitMatrix& fi
   return out;
 }
 
+// --- which product
+
+// Types of the matrices.
+struct Types {
+  Type a = Type::none, b = Type::none, c = Type::none, d = Type::none;
+};
+
+// An instruction as numbers, wherever they are stated.
+struct Product {
+  std::string spelling;
+  layout::Shape shape;
+  Types types;
+  bool computes = true;
+  bool sparse = false;
+  layout::SparseChunk chunk; // of a sparse A
+  int scales = 0;            // of a row; 0: it is not block scaled
+  Type scale = Type::none;
+  // None: the machine has no such instruction.
+  std::function<std::optional<numeric::DotModel>(numeric::Arch)> model_of;
+  std::function<bool(isa::Target)> is_in;
+
+  int products() const { return sparse ? shape.k / 2 : shape.k; } // of an output
+};
+
+Product product_of(const MatrixName& name) {
+  const isa::MatrixRow& row = name.exact;
+  const auto type = [&](Matrix matrix) { return isa::type_of(row, matrix, name.types); };
+  Product product{.spelling = name.spelling,
+                  .shape = row.shape,
+                  .types = {},
+                  .computes = row.numeric != isa::Numeric::none,
+                  .sparse = row.sparse != Qual::none,
+                  .chunk = {},
+                  .scales = isa::scales_of(row),
+                  .scale = row.scale,
+                  .model_of = [name](numeric::Arch arch) { return model_of(name, arch); },
+                  .is_in = [name](isa::Target target) { return is_in(name, target); }};
+  if (!product.computes)
+    return product;
+  product.types = {.a = type(Matrix::a),
+                   .b = type(Matrix::b),
+                   .c = row.fragments == isa::FragmentRule::wgmma ? type(Matrix::d) : type(Matrix::c),
+                   .d = type(Matrix::d)};
+  product.chunk = layout::sparse_chunk(isa::container_bits(row, Matrix::a, product.types.a));
+  return product;
+}
+
+Product product_of(const TensorName& name) {
+  const layout::TensorInstructionDescriptor& d = name.descriptor;
+  const auto type = [](auto format) { return isa::parse_type(layout::to_string(format)).value(); };
+  return {.spelling = spelling_of(name),
+          .shape = {static_cast<int>(d.m), static_cast<int>(d.n), static_cast<int>(d.k())},
+          .types = {.a = type(d.a), .b = type(d.b), .c = type(d.d), .d = type(d.d)},
+          .computes = true,
+          .sparse = d.sparse,
+          .chunk = layout::sparse_chunk(static_cast<int>(layout::a_element_bits(d.kind, d.a))),
+          .scales = static_cast<int>(name.instruction().scale_vec),
+          .scale = type(d.scale),
+          .model_of = [name](numeric::Arch arch) { return model_of(name, arch); },
+          .is_in = [family = name.family](isa::Target target) { return is_in(family, target); }};
+}
+
+Result<Product, std::string> find_product(std::string_view name) {
+  if (find_tensor_move(name)) {
+    Product product;
+    product.spelling = name;
+    product.computes = false;
+    return product;
+  }
+  if (name.starts_with(kTensorPrefix)) {
+    const auto found = find_tensor(name);
+    return found ? Result<Product, std::string>(product_of(*found)) : fail(found.error());
+  }
+  const auto found = find_matrix(name);
+  return found ? Result<Product, std::string>(product_of(*found)) : fail(found.error());
+}
+
 // --- whose arithmetic
 
 // sm_90, or the first machine that has the instruction.
-numeric::Arch usual_arch(const MatrixName& name) {
-  if (!model_of(name, numeric::Arch::sm_90))
+numeric::Arch usual_arch(const Product& product) {
+  if (!product.model_of(numeric::Arch::sm_90))
     for (const numeric::Arch arch : numeric::kArchs)
-      if (model_of(name, arch))
+      if (product.model_of(arch))
         return arch;
   return numeric::Arch::sm_90;
 }
 
-Unexpected<Error> not_there(const MatrixName& name, std::string_view arch) {
+Unexpected<Error> not_there(const Product& product, std::string_view arch) {
   std::string there;
   for (const numeric::Arch machine : numeric::kArchs)
-    if (model_of(name, machine))
+    if (product.model_of(machine))
       there += fmt::format("{}{}", there.empty() ? "" : ", ", numeric::to_string(machine));
   Unexpected<Error> error = wrong(fmt::format("{} has no {}\n  machines whose arithmetic of it is known: {}",
-                                              arch, name.spelling, there.empty() ? "none" : there));
+                                              arch, product.spelling, there.empty() ? "none" : there));
   error.error.kind = ErrorKind::unsupported;
   return error;
 }
@@ -122,41 +203,23 @@ struct Arithmetic {
   numeric::DotModel model;
 };
 
-Result<Arithmetic, Error> arithmetic_of(const MatrixName& name, std::string_view word) {
-  if (name.row->numeric == isa::Numeric::none)
-    return wrong(fmt::format("{} moves data; it multiplies nothing", name.spelling));
+Result<Arithmetic, Error> arithmetic_of(const Product& product, std::string_view word) {
+  if (!product.computes)
+    return wrong(fmt::format("{} moves data; it multiplies nothing", product.spelling));
   const auto target = isa::parse_target(word);
-  const auto arch = word.empty()                           ? std::optional(usual_arch(name))
+  const auto arch = word.empty()                           ? std::optional(usual_arch(product))
                     : target && isa::target_since(*target) ? isa::arithmetic_of(target->sm)
                                                            : std::nullopt;
   if (!arch)
     return wrong(fmt::format("arch {}: no machine with tensor cores{}; such as sm_80, sm_90, sm_120", word,
                              did_you_mean(word, isa::target_words())));
-  const auto model = model_of(name, *arch);
-  if (!model || (target && !is_in(name, *target)))
-    return not_there(name, target ? word : numeric::to_string(*arch));
+  const auto model = product.model_of(*arch);
+  if (!model || (target && !product.is_in(*target)))
+    return not_there(product, target ? word : numeric::to_string(*arch));
   return Arithmetic{*arch, *model};
 }
 
 // --- the product
-
-// Types of the matrices.
-struct Types {
-  Type a = Type::none, b = Type::none, c = Type::none, d = Type::none;
-};
-
-Types types_of(const MatrixName& name) {
-  const auto type = [&](Matrix matrix) { return isa::type_of(name.exact, matrix, name.types); };
-  const Type d = type(Matrix::d);
-  return {.a = type(Matrix::a),
-          .b = type(Matrix::b),
-          .c = name.exact.fragments == isa::FragmentRule::wgmma ? d : type(Matrix::c),
-          .d = d};
-}
-
-layout::SparseChunk chunk_of(const MatrixName& name) {
-  return layout::sparse_chunk(isa::container_bits(name.exact, Matrix::a, types_of(name).a));
-}
 
 MmaOperand operand(Type type, int rows, int cols) {
   return {.type = std::string(isa::to_string(type)),
@@ -164,31 +227,30 @@ MmaOperand operand(Type type, int rows, int cols) {
           .cols = static_cast<uint64_t>(cols)};
 }
 
-MmaForm form_for(const MatrixName& name, const Arithmetic& arithmetic) {
-  const isa::MatrixRow& row = name.exact;
-  const auto [m, n, k] = row.shape;
-  const Types types = types_of(name);
-  MmaForm form{.spelling = name.spelling,
+MmaForm form_for(const Product& product, const Arithmetic& arithmetic) {
+  const auto [m, n, k] = product.shape;
+  const Types& types = product.types;
+  MmaForm form{.spelling = product.spelling,
                .arch = std::string(numeric::to_string(arithmetic.arch)),
-               .rule = describe(arithmetic.model, row.shape.k),
+               .rule = describe(arithmetic.model, k),
                .evidence = std::string(numeric::to_string(arithmetic.model.evidence)),
                .a = operand(types.a, m, k),
                .b = operand(types.b, k, n),
                .c = operand(types.c, m, n),
                .d = operand(types.d, m, n),
-               .sparse = row.sparse != Qual::none,
+               .sparse = product.sparse,
                .stored_a = {},
                .metadata = {},
-               .scaled = isa::scales_of(row) != 0,
+               .scaled = product.scales != 0,
                .scale_a = {},
                .scale_b = {}};
   if (form.sparse) {
     form.stored_a = operand(types.a, m, k / 2);
-    form.metadata = operand(Type::u4, m, k / chunk_of(name).columns);
+    form.metadata = operand(Type::u4, m, k / product.chunk.columns);
   }
   if (form.scaled) {
-    form.scale_a = operand(row.scale, m, isa::scales_of(row));
-    form.scale_b = operand(row.scale, isa::scales_of(row), n);
+    form.scale_a = operand(product.scale, m, product.scales);
+    form.scale_b = operand(product.scale, product.scales, n);
   }
   return form;
 }
@@ -226,23 +288,22 @@ std::optional<Unexpected<MmaError>> check_sizes(const MmaForm& form, const MmaOp
   return std::nullopt;
 }
 
-Result<SparseA, MmaError> sparse_a(const MatrixName& name, const MmaOperands& operands) {
-  const layout::SparseChunk chunk = chunk_of(name);
+Result<SparseA, MmaError> sparse_a(const Product& product, const MmaOperands& operands) {
+  const layout::SparseChunk chunk = product.chunk;
   auto a = operands.metadata ? with_metadata(operands.a, *operands.metadata, chunk)
-                             : compressed(operands.a, types_of(name).a, chunk);
+                             : compressed(operands.a, product.types.a, chunk);
   if (!a)
     return wrong_in(operands.metadata ? "metadata" : "a", std::move(a).error());
   return *std::move(a);
 }
 
-Result<BitMatrix, MmaError> multiply(const MatrixName& name, const numeric::DotModel& model,
+Result<BitMatrix, MmaError> multiply(const Product& product, const numeric::DotModel& model,
                                      const MmaOperands& operands) {
-  const isa::MatrixRow& row = name.exact;
-  const Types types = types_of(name);
-  const bool sparse = row.sparse != Qual::none;
+  const Types& types = product.types;
+  const bool sparse = product.sparse;
   SparseA a;
   if (sparse) {
-    auto made = sparse_a(name, operands);
+    auto made = sparse_a(product, operands);
     if (!made)
       return Unexpected<MmaError>{std::move(made).error()};
     a = *std::move(made);
@@ -255,7 +316,7 @@ Result<BitMatrix, MmaError> multiply(const MatrixName& name, const numeric::DotM
   const bool narrow = types.c == Type::f32 && types.d == Type::f16;
   const Type made = narrow ? Type::f32 : types.d;
   const uint64_t size = static_cast<uint64_t>(isa::bits_of(made)) / 8;
-  const auto m = static_cast<uint64_t>(row.shape.m), n = static_cast<uint64_t>(row.shape.n);
+  const auto m = static_cast<uint64_t>(product.shape.m), n = static_cast<uint64_t>(product.shape.n);
   std::vector<std::byte> d_bytes(m * n * size);
   numeric::DotTile tile;
   tile.a = a_bytes.data();
@@ -266,13 +327,13 @@ Result<BitMatrix, MmaError> multiply(const MatrixName& name, const numeric::DotM
     tile.a_index = a.index.data();
   std::vector<std::byte> scales_a, scales_b;
   if (operands.scale_a) {
-    scales_a = packed(*operands.scale_a, row.scale, false);
-    scales_b = packed(*operands.scale_b, row.scale, true);
+    scales_a = packed(*operands.scale_a, product.scale, false);
+    scales_b = packed(*operands.scale_b, product.scale, true);
     tile.scale_a = reinterpret_cast<const uint8_t*>(scales_a.data());
     tile.scale_b = reinterpret_cast<const uint8_t*>(scales_b.data());
   }
   const numeric::DotPlan plan(
-      model, {.m = row.shape.m, .n = row.shape.n, .k = products_of(row), .k_b = row.shape.k});
+      model, {.m = product.shape.m, .n = product.shape.n, .k = product.products(), .k_b = product.shape.k});
   numeric::DotScratch scratch;
   numeric::dot(plan, tile, scratch);
   BitMatrix d{.rows = m, .cols = n, .bits = std::vector<uint64_t>(m * n)};
@@ -288,26 +349,26 @@ Result<BitMatrix, MmaError> multiply(const MatrixName& name, const numeric::DotM
 } // namespace inspect
 
 Result<MmaForm, Error> mma_form(std::string_view spelling, std::string_view arch) {
-  const auto name = inspect::find_matrix(spelling);
-  if (!name)
-    return inspect::wrong(name.error());
-  const auto arithmetic = inspect::arithmetic_of(*name, arch);
+  const auto product = inspect::find_product(spelling);
+  if (!product)
+    return inspect::wrong(product.error());
+  const auto arithmetic = inspect::arithmetic_of(*product, arch);
   if (!arithmetic)
     return Unexpected<Error>{arithmetic.error()};
-  return inspect::form_for(*name, *arithmetic);
+  return inspect::form_for(*product, *arithmetic);
 }
 
 Result<BitMatrix, MmaError> mma(const MmaForm& form, const MmaOperands& operands) {
-  const auto name = inspect::find_matrix(form.spelling);
-  if (!name)
-    return inspect::wrong_in("", name.error());
+  const auto product = inspect::find_product(form.spelling);
+  if (!product)
+    return inspect::wrong_in("", product.error());
   for (const numeric::Arch arch : numeric::kArchs)
-    if (const auto model = inspect::model_of(*name, arch); model && numeric::to_string(arch) == form.arch) {
-      if (auto problem = inspect::check_sizes(inspect::form_for(*name, {arch, *model}), operands))
+    if (const auto model = product->model_of(arch); model && numeric::to_string(arch) == form.arch) {
+      if (auto problem = inspect::check_sizes(inspect::form_for(*product, {arch, *model}), operands))
         return *std::move(problem);
-      return inspect::multiply(*name, *model, operands);
+      return inspect::multiply(*product, *model, operands);
     }
-  return Unexpected<MmaError>{{.error = inspect::not_there(*name, form.arch).error}};
+  return Unexpected<MmaError>{{.error = inspect::not_there(*product, form.arch).error}};
 }
 
 } // namespace lemma

@@ -1,15 +1,17 @@
-// Tiles in shared memory (lemma/layout.h): addresses, matrix descriptors, bank conflicts.
+// Tiles in shared memory (lemma/layout.h): addresses, matrix descriptors of wgmma and tcgen05, bank
+// conflicts.
 //
 // Shared memory has 32 banks of 4 bytes; a request of 16 bytes a lane is served eight lanes at a time (a
 // phase), and a phase takes as many turns as the fullest group of four banks has different chunks.
 #include "inspect/availability.h"
 #include "isa/vocabulary.h"
-#include "layout/smem_descriptor.h"
+#include "layout/tensor_smem_descriptor.h"
 #include "lemma/layout.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace lemma {
@@ -33,8 +35,10 @@ struct Tile {
   Swizzle swizzle = Swizzle::none;
   bool k_major = true;
   uint32_t rows = 0, cols = 0;
+  bool atoms_of_32_bytes = false;
 
-  uint32_t element_bytes() const { return static_cast<uint32_t>(isa::bits_of(type)) / 8; }
+  // What is narrower than a byte is padded to one: 16 elements in a chunk.
+  uint32_t element_bytes() const { return std::max(static_cast<uint32_t>(isa::bits_of(type)) / 8, 1u); }
   uint32_t chunk_elems() const { return kChunk / element_bytes(); }
   uint32_t lines() const { return k_major ? rows : cols; }
   uint32_t chunks() const { return (k_major ? cols : rows) / chunk_elems(); }
@@ -45,7 +49,8 @@ struct Tile {
     const uint32_t in_line = chunks_per_line();
     const uint32_t linear =
         chunk / in_line * slab_bytes() + line * layout::line_bytes(swizzle) + chunk % in_line * kChunk;
-    return layout::swizzle_address(linear, swizzle);
+    return atoms_of_32_bytes ? layout::swizzle_address_of_32b_atoms(linear)
+                             : layout::swizzle_address(linear, swizzle);
   }
 };
 
@@ -114,15 +119,37 @@ std::vector<BankConflicts> conflicts_of(const Tile& tile) {
   return {matrix, along, across};
 }
 
-bool wgmma_reads(const Tile& tile) {
-  return tile.k_major || tile.element_bytes() == 2;
+bool is_padded(isa::Type type) {
+  return type == isa::Type::e2m1 || type == isa::Type::e2m3 || type == isa::Type::e3m2;
 }
 
-// For the K steps of wgmma, with the tile at address 0.
-std::vector<TileDescriptor> descriptors_of(const Tile& tile, TensorSwizzle swizzle) {
+bool wgmma_reads(const Tile& tile) {
+  return (tile.k_major || tile.element_bytes() == 2) && !tile.atoms_of_32_bytes && !is_padded(tile.type);
+}
+
+// The descriptor of a step in bits of wgmma or of tcgen05; none: it does not read such a tile.
+using Encode = std::optional<uint64_t> (*)(const Tile&, const SmemDescriptor&);
+
+std::optional<uint64_t> encode_for_wgmma(const Tile& tile, const SmemDescriptor& step) {
+  return wgmma_reads(tile) ? std::optional(step.encode()) : std::nullopt;
+}
+
+std::optional<uint64_t> encode_for_tensor(const Tile& tile, const SmemDescriptor& step) {
+  using layout::SmemSwizzle;
+  constexpr SmemSwizzle kSwizzles[] = {SmemSwizzle::none, SmemSwizzle::b32, SmemSwizzle::b64,
+                                       SmemSwizzle::b128};
+  layout::TensorSmemDescriptor d{.start = step.start, .leading = step.leading, .stride = step.stride};
+  d.swizzle =
+      tile.atoms_of_32_bytes ? SmemSwizzle::b128_32b_atoms : kSwizzles[static_cast<size_t>(tile.swizzle)];
+  d.bits = d.encode();
+  if (wrong(d, {.mn_major = !tile.k_major, .tf32 = tile.element_bytes() == 4}))
+    return std::nullopt;
+  return d.bits;
+}
+
+// For the K steps, with the tile at address 0.
+std::vector<TileDescriptor> descriptors_of(const Tile& tile, TensorSwizzle swizzle, Encode encode) {
   std::vector<TileDescriptor> steps;
-  if (!wgmma_reads(tile))
-    return steps;
   const uint32_t line = layout::line_bytes(tile.swizzle), eight_lines = 8 * line;
   const uint32_t step_k = kStepBytes / tile.element_bytes();
   for (uint32_t k = 0; k + step_k <= tile.cols; k += step_k) {
@@ -135,17 +162,21 @@ std::vector<TileDescriptor> descriptors_of(const Tile& tile, TensorSwizzle swizz
       d.leading =
           tile.swizzle == Swizzle::none ? tile.slab_bytes() : kChunk; // the hardware looks at the first
     } else {
-      d.start = k / 8 * eight_lines;
+      const uint32_t group = tile.atoms_of_32_bytes ? 4 : 8; // lines of K that the stride leads over
+      d.start = k * line;
       const bool one_slab = tile.chunks() * kChunk == line;
       d.leading = tile.swizzle == Swizzle::none ? eight_lines : one_slab ? kChunk : tile.slab_bytes();
-      d.stride = tile.swizzle == Swizzle::none ? tile.slab_bytes() : eight_lines;
+      d.stride = tile.swizzle == Swizzle::none ? tile.slab_bytes() : group * line;
     }
+    const auto bits = encode(tile, d);
+    if (!bits)
+      return {};
     steps.push_back({.k = k,
                      .start = d.start,
                      .leading = d.leading,
                      .stride = d.stride,
                      .swizzle = swizzle,
-                     .bits = d.encode()});
+                     .bits = *bits});
   }
   return steps;
 }
@@ -153,8 +184,11 @@ std::vector<TileDescriptor> descriptors_of(const Tile& tile, TensorSwizzle swizz
 // Empty if the tile can be laid out so; else what is wrong, and what is legal.
 std::string problem_of(const Tile& tile) {
   const uint32_t line = layout::line_bytes(tile.swizzle);
-  if (isa::bits_of(tile.type) < 8 || isa::bits_of(tile.type) > 32)
-    return fmt::format("type {}: tiles have elements of 8, 16 or 32 bits", isa::to_string(tile.type));
+  if ((isa::bits_of(tile.type) < 8 && !is_padded(tile.type)) || isa::bits_of(tile.type) > 32)
+    return fmt::format("type {}: tiles have elements of 8, 16 or 32 bits, or e2m1, e2m3, e3m2",
+                       isa::to_string(tile.type));
+  if (tile.atoms_of_32_bytes && tile.swizzle != Swizzle::b128)
+    return fmt::format("swizzle {}: legal with atoms of 32 bytes: 128B", swizzle_word(tile.swizzle));
   const uint32_t elems = line / tile.element_bytes();
   const char* major = tile.k_major ? "cols" : "rows";
   const char* minor = tile.k_major ? "rows" : "cols";
@@ -185,7 +219,8 @@ Result<SmemLayout, Error> lay_out(const SmemTile& asked) {
                            .swizzle = static_cast<layout::Swizzle>(asked.swizzle),
                            .k_major = asked.k_major,
                            .rows = asked.rows,
-                           .cols = asked.cols};
+                           .cols = asked.cols,
+                           .atoms_of_32_bytes = asked.atoms_of_32_bytes};
   if (std::string problem = inspect::problem_of(tile); !problem.empty())
     return inspect::wrong(std::move(problem));
   SmemLayout out{.element_bytes = tile.element_bytes(),
@@ -195,7 +230,9 @@ Result<SmemLayout, Error> lay_out(const SmemTile& asked) {
                  .chunks_per_line = tile.chunks_per_line(),
                  .addresses = {},
                  .conflicts = inspect::conflicts_of(tile),
-                 .descriptors = inspect::descriptors_of(tile, asked.swizzle)};
+                 .descriptors = inspect::descriptors_of(tile, asked.swizzle, inspect::encode_for_wgmma),
+                 .tensor_descriptors =
+                     inspect::descriptors_of(tile, asked.swizzle, inspect::encode_for_tensor)};
   for (uint32_t line = 0; line < out.lines; ++line)
     for (uint32_t chunk = 0; chunk < out.chunks; ++chunk)
       out.addresses.push_back(tile.address(line, chunk));

@@ -3,6 +3,8 @@
 // f16 result of an f32 sum, rows whose K goes in steps, f64 with a rounding.
 #include "isa/matrix_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -79,6 +81,60 @@ std::optional<MatrixModel> matrix_model(const MatrixRow& row, std::span<const Qu
     if (row.rounding && has(quals, qual))
       model->rounding = rounding;
   return MatrixModel{*model, narrow_result};
+}
+
+std::optional<numeric::DotModel> tensor_model(const layout::TensorInstructionDescriptor& descriptor,
+                                              uint32_t scales, numeric::Arch machine) {
+  using layout::TensorFormat;
+  const auto format = [](TensorFormat of) { return numeric::float_format_of(layout::to_string(of)).value(); };
+  const auto integer = [](TensorFormat of) {
+    return of == TensorFormat::u8 ? IntegerFormat::u8 : IntegerFormat::s8;
+  };
+  const auto k = static_cast<int>(descriptor.k());
+  if (descriptor.kind == layout::TensorKind::i8)
+    return numeric::dot_model_integer(integer(descriptor.a), integer(descriptor.b), descriptor.saturate);
+  if (!layout::is_block_scaled(descriptor.kind)) {
+    const FloatFormat d = format(descriptor.d);
+    const auto model_of = descriptor.sparse ? numeric::dot_model_sparse : numeric::dot_model;
+    return model_of(machine, numeric::DotUnit::tcgen05, format(descriptor.a), format(descriptor.b), d, d, k);
+  }
+  if (descriptor.k96)
+    return std::nullopt;
+  const FloatFormat scale =
+      numeric::float_format_of(layout::to_string(descriptor.scale)).value_or(FloatFormat::ue8m0);
+  const int products = descriptor.sparse ? k / 2 : k;
+  auto model = numeric::dot_model_block_scale(machine, numeric::DotUnit::tcgen05, format(descriptor.a),
+                                              format(descriptor.b), scale, products,
+                                              products / static_cast<int>(scales));
+  if (model && descriptor.sparse)
+    model->evidence = numeric::Evidence::assumed;
+  return model;
+}
+
+std::span<const Opcode> tensor_products() {
+  static constexpr Opcode kAll[] = {Opcode::tcgen05_mma, Opcode::tcgen05_mma_sp, Opcode::tcgen05_mma_ws,
+                                    Opcode::tcgen05_mma_ws_sp};
+  return kAll;
+}
+
+std::optional<TensorWords> tensor_words(Opcode opcode, std::span<const Qual> quals) {
+  TensorWords words;
+  bool has_kind = false;
+  for (const Qual qual : quals)
+    if (const auto kind = layout::tensor_kind(fmt::format(".{}", to_string(qual)))) {
+      words.kind = *kind;
+      has_kind = true;
+    }
+  if (!has_kind)
+    return std::nullopt;
+  words.instruction.cta_group = has(quals, Qual::cta_group_2) ? 2 : 1;
+  words.instruction.ws = opcode == Opcode::tcgen05_mma_ws || opcode == Opcode::tcgen05_mma_ws_sp;
+  words.instruction.sp = opcode == Opcode::tcgen05_mma_sp || opcode == Opcode::tcgen05_mma_ws_sp;
+  if (has(quals, Qual::scale_vec_4X) || has(quals, Qual::block16))
+    words.instruction.scale_vec = 4;
+  else if (layout::is_block_scaled(words.kind)) // as the ISA has it where no word says so
+    words.instruction.scale_vec = words.kind == layout::TensorKind::mxf8f6f4 ? 1 : 2;
+  return words;
 }
 
 } // namespace lemma::isa

@@ -34,6 +34,15 @@ constexpr SparseChunk sparse_chunk(int element_bits) {
   return element_bits == 4 ? SparseChunk{8, 4} : SparseChunk{4, 2};
 }
 
+// The column in the chunk of one of its stored elements, whatever the chunk's metadata is.
+constexpr int stored_column(const SparseChunk& chunk, uint32_t metadata, int element) {
+  if (chunk.stored == 1)
+    return metadata == 0b1110;
+  const int of_index = chunk.stored / 2; // elements
+  const auto index = static_cast<int>(metadata >> 2 * (element / of_index) & 3);
+  return index * of_index + element % of_index;
+}
+
 // Who holds which chunk's metadata: a matrix of `m` rows and a column a chunk, elements of four bits, one
 // register a lane. Copies are the values of the selector: those lanes hold it with selector 0, and with
 // selector s the ones metadata_lanes() * s after them. m is 16, or 64 over the threads of a warpgroup.

@@ -274,7 +274,7 @@ class MatrixCli(Case):
         self.assertIn("No such file", self.refused("layout", MMA, "-o", self.path("no/d.txt")))
         self.assertIn("--rows says nothing of registers", self.refused("layout", MMA, "--rows", 64))
         self.assertIn("--operand says nothing of a tile", self.refused("layout", "smem", "--operand", "a"))
-        self.assertIn("256B not in {none,32B,64B,128B}", self.call("layout", "smem", "--swizzle", "256B", status=USAGE).stderr)
+        self.assertIn("256B not in {none,32B,64B,128B,128B_ATOM_32B}", self.call("layout", "smem", "--swizzle", "256B", status=USAGE).stderr)
         self.call("layout", MMA, "--json", "--format", "svg", status=USAGE)
 
     # --- lemma mma ----------------------------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ class MatrixCli(Case):
         """One spelling of each against numpy, on numbers whose products and sums are exact."""
         rng = np.random.default_rng(7)
         cases = [(row["first_spelling"], {side: row["types"][side][0] for side in "dab"})
-                 for row in self.rows() if row["opcode"] in ("mma", "wmma.mma", "wgmma.mma_async")]
+                 for row in self.rows() if row["opcode"] in ("mma", "wmma.mma", "wgmma.mma_async") or row["opcode"].startswith("tcgen05.mma")]
         self.assertGreater(len(cases), 120)
         for name, types in list(cases):  # bytes that hold six bits and four
             if "k64.row.col.kind::f8f6f4.f32.e4m3.e4m3" in name:
@@ -509,7 +509,7 @@ class MatrixCli(Case):
                 drawn.add(picture.name)
                 self.assertEqual(self.call(*words[1:-2]).stdout, picture.read_text(), f"{picture} is old; {line}")
         self.assertEqual(drawn, {picture.name for picture in (ROOT / "docs/pictures").iterdir()})
-        self.assertEqual(len(drawn), 3)
+        self.assertEqual(len(drawn), 4)
         readme = (ROOT / "README.md").read_text()
         for name in drawn:
             self.assertIn(f"docs/pictures/{name}", readme)

@@ -89,6 +89,25 @@ class Layouts(unittest.TestCase):
         self.assertIn("<svg", tile.svg())
         with self.assertRaises(lemma.InvalidArgument):
             lemma.tile("bf16", swizzle=48)
+        atoms = lemma.tile("tf32", rows=32, cols=8, major="mn", atoms_of_32_bytes=True)
+        self.assertEqual(([d.stride for d in atoms.tensor_descriptors], list(atoms.descriptors)), ([512], []))
+        self.assertIn("128B_ATOM_32B", str(atoms))
+
+    def test_tensor_memory(self):
+        name = "tcgen05.mma.cta_group::1.kind::f16.m64n16k16.f32.bf16.f16"
+        layout = lemma.layout(name)
+        self.assertTrue(layout["d"].in_tensor_memory)
+        self.assertEqual(tuple(layout.map("d")[17, 3]), (33, 3, 0))  # lane, column
+        self.assertEqual(tuple(layout.map("a")[17, 3]), (33, 1, 1))
+        self.assertEqual(layout["a"].column_formula, "col / 2")
+        found = lemma.descriptor(layout.description.instruction_descriptor, "kind::f16")
+        self.assertEqual((found.product, found.problem), (name, ""))
+        self.assertEqual({f.name: f.meaning for f in found.fields}["type of A"], "bf16")
+        self.assertIn("version", lemma.descriptor(1 << 62, "tcgen05").problem)
+        d = lemma.mma(name, np.ones((64, 16)), np.ones((16, 16)))
+        self.assertTrue((d == 16).all())
+        with self.assertRaises(lemma.InvalidArgument):
+            lemma.descriptor(1, "kind::f61")
 
 
 class Isa(unittest.TestCase):

@@ -34,6 +34,8 @@ the start of one that no other instruction begins so.
   lemma isa sm_75
   lemma isa --nvgpu warpgroup.mma e4m3
   lemma isa mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+  lemma isa tcgen05.mma.cta_group::1.kind::f16.m128n64k16.f32.f16.f16
+Names of tcgen05.mma go on with shape and types, which PTX has in the instruction descriptor (lemma descriptor).
 Braces stand for a choice, {.x} for a modifier that may be left out, {.ss} for a state space.
 Targets: sm_80+ and up, sm_90a alone, sm_100f its family (sm_100a, sm_103a, ...).
 F: the fraction bits to which products are cut before they are summed.

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iterator>
 
 namespace lemma::cli {
@@ -16,15 +17,25 @@ using nlohmann::json;
 std::string held(const MatrixOperand& operand) {
   if (operand.in_memory)
     return "shared memory, by matrix descriptor";
+  if (operand.in_tensor_memory)
+    return fmt::format("{} column{} of tensor memory{}", operand.held_registers,
+                       operand.held_registers == 1 ? "" : "s",
+                       operand.or_in_memory ? ", or shared memory, by matrix descriptor" : "");
   std::string text = fmt::format("{} x .{}", operand.registers, operand.register_type);
   if (operand.or_in_memory)
     text += ", or shared memory, by matrix descriptor";
   return text;
 }
 
+bool in_tensor_memory(const MatrixDescription& description) {
+  return std::any_of(description.operands.begin(), description.operands.end(),
+                     [](const MatrixOperand& operand) { return operand.in_tensor_memory; });
+}
+
 void add_operands(const MatrixDescription& description, std::string& out) {
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "\n{:<11}{:<12}{:<8}registers of a thread\n", "operand", "elements", "type");
+  fmt::format_to(to, "\n{:<11}{:<12}{:<8}{}\n", "operand", "elements", "type",
+                 in_tensor_memory(description) ? "where" : "registers of a thread");
   for (const MatrixOperand& operand : description.operands)
     fmt::format_to(to, "  {:<9}{:<12}{:<8}{}\n", operand.name,
                    fmt::format("{} x {}", operand.rows, operand.cols), operand.type, held(operand));
@@ -32,10 +43,21 @@ void add_operands(const MatrixDescription& description, std::string& out) {
 
 void add_layout(const MatrixDescription& description, std::string& out) {
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "\nlayout: element e (0: lowest bits) of register r of a lane is at\n");
+  const bool tensor = in_tensor_memory(description);
+  fmt::format_to(to, "\nlayout: {} is at\n",
+                 tensor ? "in tensor memory, columns from the operand's address on, element (row, col)"
+                        : "element e (0: lowest bits) of register r of a lane");
   for (const MatrixOperand& operand : description.operands) {
     if (operand.in_memory)
       continue;
+    if (operand.in_tensor_memory) {
+      fmt::format_to(
+          to, "  {:<9} lane = {}{}\n            column = {}{}\n", operand.name, operand.lane_formula,
+          operand.copies > 1 ? fmt::format("; the first of {}", operand.copies) : "", operand.column_formula,
+          operand.elems_per_register > 1 ? fmt::format("; {} bits each, lowest first", operand.element_bits)
+                                         : "");
+      continue;
+    }
     std::string copies;
     if (operand.copies > 1)
       copies = operand.held_registers == 1 // metadata, scales
@@ -52,6 +74,13 @@ void add_arithmetic(const MatrixDescription& description, std::string& out) {
     out += "\narithmetic of each machine\n";
   for (const ArithmeticRule& rule : description.arithmetic)
     fmt::format_to(std::back_inserter(out), "  {:<8}{} ({})\n", rule.arch, rule.rule, rule.evidence);
+}
+
+void add_readings(const MatrixDescription& description, std::string& out) {
+  if (!description.readings.empty())
+    out += "\nwhere sources differ or are silent\n";
+  for (const std::string& reading : description.readings)
+    fmt::format_to(std::back_inserter(out), "  {}\n", reading);
 }
 
 json target_list(const std::vector<TargetRange>& targets) {
@@ -118,11 +147,17 @@ std::string explanation(const MatrixDescription& description) {
   if (description.byte_containers)
     out += "containers      elements take 8 bits: e2m1 in bits 2 to 5, e2m3 and e3m2 in bits 0 to 5\n";
   if (description.computes)
-    fmt::format_to(to, "operations      {} a {}\n", description.flops,
-                   description.by_warpgroup ? "warpgroup" : "warp");
+    fmt::format_to(to, "operations      {} {}\n", description.flops,
+                   description.by_thread      ? "an instruction"
+                   : description.by_warpgroup ? "a warpgroup"
+                                              : "a warp");
+  if (description.by_thread)
+    fmt::format_to(to, "idesc           0x{0:08x}: lemma descriptor 0x{0:08x} --of {1}\n",
+                   description.instruction_descriptor, description.spelling);
   add_operands(description, out);
   add_layout(description, out);
   add_arithmetic(description, out);
+  add_readings(description, out);
   return out;
 }
 
@@ -158,10 +193,20 @@ json explained(const MatrixDescription& description) {
   json operands = json::array();
   for (const MatrixOperand& operand : description.operands) {
     json entry = {{"name", operand.name}, {"type", operand.type}};
-    entry["in_memory"] = operand.in_memory      ? json(true)
-                         : operand.or_in_memory ? json("or registers")
-                                                : json(false);
-    if (!operand.in_memory) {
+    entry["in_memory"] = operand.in_memory ? json(true)
+                         : operand.or_in_memory
+                             ? json(operand.in_tensor_memory ? "or tensor memory" : "or registers")
+                             : json(false);
+    if (operand.in_tensor_memory) {
+      entry["in_tensor_memory"] = true;
+      entry["rows"] = operand.rows;
+      entry["cols"] = operand.cols;
+      entry["columns"] = operand.held_registers;
+      entry["copies"] = operand.copies;
+      entry["lane"] = operand.lane_formula;
+      entry["column"] = operand.column_formula;
+      entry["notes"] = operand.notes;
+    } else if (!operand.in_memory) {
       entry["registers"] = operand.registers;
       entry["register_type"] = operand.register_type;
       entry["rows"] = operand.rows;
@@ -177,6 +222,10 @@ json explained(const MatrixDescription& description) {
   for (const ArithmeticRule& rule : description.arithmetic)
     machines.push_back({{"arch", rule.arch}, {"rule", rule.rule}, {"evidence", rule.evidence}});
   out["arithmetic"] = std::move(machines);
+  if (description.by_thread) {
+    out["instruction_descriptor"] = fmt::format("0x{:08x}", description.instruction_descriptor);
+    out["readings"] = description.readings;
+  }
   return out;
 }
 

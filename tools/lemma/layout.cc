@@ -1,5 +1,6 @@
-// `lemma layout NAME`: which lane and register hold which element of a matrix instruction's operands.
-// `lemma layout smem ...`: where the elements of a swizzled tile lie in shared memory.
+// `lemma layout NAME`: which lane and register hold which element of a matrix instruction's operands, or
+// which cell of tensor memory. `lemma layout smem ...`: where the elements of a swizzled tile lie in shared
+// memory.
 //
 // Tests: tests/cli/.
 #include "command.h"
@@ -23,6 +24,8 @@ constexpr const char* kLayoutFooter =
     R"(NAME is a spelling, or enough of its start (lemma isa lists them), or smem.
   lemma layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand a
   lemma layout wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 --operand d --format svg -o d.svg
+  lemma layout tcgen05.mma.cta_group::1.kind::f16.m128n16k16.f32.f16.f16 --operand d
+  lemma layout tcgen05.ld.sync.aligned.16x256b.x1.b32
   lemma layout smem --type bf16 --swizzle 128B --major k --rows 64 --cols 64
 Exit status: 0 success; 2 no such instruction, operand or tile.)";
 
@@ -37,7 +40,8 @@ struct LayoutOptions {
 const std::map<std::string, TensorSwizzle> kSwizzles = {{"none", TensorSwizzle::none},
                                                         {"32B", TensorSwizzle::b32},
                                                         {"64B", TensorSwizzle::b64},
-                                                        {"128B", TensorSwizzle::b128}};
+                                                        {"128B", TensorSwizzle::b128},
+                                                        {"128B_ATOM_32B", TensorSwizzle::b128}};
 
 int write_text(const LayoutOptions& options, const std::string& text) {
   const auto written = cli::write_text(options.output, text);
@@ -73,6 +77,7 @@ int run_smem(const LayoutOptions& options) {
     return *status;
   const SmemTile tile{.type = options.type,
                       .swizzle = kSwizzles.at(options.swizzle),
+                      .atoms_of_32_bytes = options.swizzle == "128B_ATOM_32B",
                       .k_major = options.major == "k",
                       .rows = options.rows,
                       .cols = options.cols};
@@ -126,8 +131,9 @@ int run_layout(const LayoutOptions& options) {
 } // namespace
 
 Command add_layout(CLI::App& parent) {
-  CLI::App* app =
-      parent.add_subcommand("layout", "draw who holds what: fragments in registers, tiles in shared memory");
+  CLI::App* app = parent.add_subcommand(
+      "layout",
+      "draw who holds what: fragments in registers, operands in tensor memory, tiles in shared memory");
   const auto o = std::make_shared<LayoutOptions>();
   app->add_option("NAME", o->name, "a matrix instruction, or smem")->required();
   o->of_fragments = {app->add_option("--operand", o->operand,
@@ -144,8 +150,8 @@ Command add_layout(CLI::App& parent) {
       ->excludes(format);
   o->of_tiles = {
       app->add_option("--type", o->type, "smem: type of the elements (default: bf16)")->type_name("TYPE"),
-      app->add_option("--swizzle", o->swizzle, "smem: none, 32B, 64B or 128B (default)")
-          ->check(CLI::IsMember({"none", "32B", "64B", "128B"}).description(""))
+      app->add_option("--swizzle", o->swizzle, "smem: none, 32B, 64B, 128B (default) or 128B_ATOM_32B")
+          ->check(CLI::IsMember({"none", "32B", "64B", "128B", "128B_ATOM_32B"}).description(""))
           ->type_name("SWIZZLE"),
       app->add_option("--major", o->major, "smem: the dimension that is contiguous, k (default) or mn")
           ->check(CLI::IsMember({"k", "mn"}).description(""))

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kWarpLanes = 32;
+constexpr int kWarpLanes = 32, kTensorLanes = 128;
 
 std::string head(int first, int count) {
   return count == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, first + count - 1);
@@ -46,17 +46,23 @@ Cell cell_of(const MatrixOperand& operand, const std::optional<FragmentElement>&
   const std::string part = whole           ? ""
                            : first == last ? fmt::format(".{}", first)
                                            : fmt::format(".{}-{}", first, last);
-  cell.upper = fmt::format("T{}", place->lane);
-  cell.lower = fmt::format("r{}{}", place->reg, part);
+  const bool tensor = operand.in_tensor_memory;
+  cell.upper = fmt::format("{}{}", tensor ? "L" : "T", place->lane);
+  cell.lower = fmt::format("{}{}{}", tensor ? "c" : "r", place->reg, part);
   cell.text = cell.upper + ":" + cell.lower;
   const int bits = operand.element_bits;
-  cell.title = fmt::format("{}[{}, {}] is in lane {}, register {}, bits {} to {}", operand.name,
+  cell.title = fmt::format("{}[{}, {}] is in lane {}, {} {}, bits {} to {}", operand.name,
                            head(place->row, operand.adjacent_rows), head(place->col, operand.adjacent_cols),
-                           place->lane, place->reg, first * bits, (last + 1) * bits - 1);
+                           place->lane, tensor ? "column" : "register", place->reg, first * bits,
+                           (last + 1) * bits - 1);
   return cell;
 }
 
 std::string registers_note(const MatrixOperand& operand) {
+  if (operand.in_tensor_memory)
+    return fmt::format("{}: {} x {} of {}, {} column{} of tensor memory", operand.name, operand.rows,
+                       operand.cols, operand.type, operand.held_registers,
+                       operand.held_registers == 1 ? "" : "s");
   if (operand.kind == MatrixOperand::Kind::metadata)
     return fmt::format("metadata: {} x {} fields of 4 bits, 1 register a lane", operand.rows, operand.cols);
   std::string note = fmt::format("{}: {} x {} of {}, {} register{} of {} bits a lane", operand.name,
@@ -98,11 +104,17 @@ Grid grid_of(const MatrixDescription& description, const MatrixOperand& operand)
 // "T5:r1.0-1", and what a row and a column of the drawing are.
 std::vector<std::string> notes_of(const MatrixDescription& description,
                                   const std::vector<MatrixOperand>& operands) {
+  const bool tensor = operands.front().in_tensor_memory;
   std::vector<std::string> notes = {
-      "Tn: lane n, rm: its register m; a cell is what the register holds side by side, "
-      "lowest bits first; .i: its element i"};
-  if (std::any_of(operands.begin(), operands.end(),
-                  [](const MatrixOperand& operand) { return operand.lanes > kWarpLanes; }))
+      tensor ? "Ln: lane n of tensor memory, cm: column m from the operand's address; a cell is what stands "
+               "side by side in it, lowest bits first; .i: its element i"
+             : "Tn: lane n, rm: its register m; a cell is what the register holds side by side, "
+               "lowest bits first; .i: its element i"};
+  if (tensor && std::any_of(operands.begin(), operands.end(),
+                            [](const MatrixOperand& operand) { return operand.lanes > kTensorLanes; }))
+    notes.emplace_back("lanes from 128 on are those of the second CTA of the pair");
+  if (!tensor && std::any_of(operands.begin(), operands.end(),
+                             [](const MatrixOperand& operand) { return operand.lanes > kWarpLanes; }))
     notes.emplace_back("lanes count through the four warps of a warpgroup; colours repeat with each warp");
   if (is_addressed(description))
     notes.emplace_back("[Tn]: the lane whose address the row is at; rows are those of memory");
@@ -126,8 +138,9 @@ Picture picture_of(const MatrixDescription& description, const std::vector<Matri
     }
     picture.grids.push_back(std::move(grid));
   }
+  const bool tensor = operands.front().in_tensor_memory;
   for (int lane = 0; lane < kWarpLanes; ++lane)
-    picture.legend.emplace_back(lane, fmt::format("T{}", lane));
+    picture.legend.emplace_back(lane, fmt::format("{}{}", tensor ? "L" : "T", lane));
   return picture;
 }
 
@@ -143,19 +156,23 @@ json elements_of(const MatrixOperand& operand) {
     elements.push_back({{"row", e.row},
                         {"col", e.col},
                         {"lane", e.lane},
-                        {"register", e.reg},
+                        {operand.in_tensor_memory ? "column" : "register", e.reg},
                         {"bits", {e.elem * bits, (e.elem + 1) * bits - 1}}});
-  return {{"operand", operand.name},
-          {"type", operand.type},
-          {"rows", operand.rows},
-          {"cols", operand.cols},
-          {"element_bits", bits},
-          {"registers", operand.held_registers},
-          {"register_bits", operand.register_bits},
-          {"lanes", operand.lanes},
-          {"row", operand.row_formula},
-          {"col", operand.col_formula},
-          {"elements", std::move(elements)}};
+  json object = {{"operand", operand.name}, {"type", operand.type},           {"rows", operand.rows},
+                 {"cols", operand.cols},    {"element_bits", bits},           {"lanes", operand.lanes},
+                 {"notes", operand.notes},  {"elements", std::move(elements)}};
+  if (operand.in_tensor_memory) {
+    object["columns"] = operand.held_registers;
+    object["copies"] = operand.copies;
+    object["lane"] = operand.lane_formula;
+    object["column"] = operand.column_formula;
+  } else {
+    object["registers"] = operand.held_registers;
+    object["register_bits"] = operand.register_bits;
+    object["row"] = operand.row_formula;
+    object["col"] = operand.col_formula;
+  }
+  return object;
 }
 
 } // namespace lemma::cli

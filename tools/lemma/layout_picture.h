@@ -1,5 +1,5 @@
-// What `lemma layout` shows: fragments of matrix instructions, and tiles in shared memory, as pictures and as
-// JSON.
+// What `lemma layout` shows: fragments of matrix instructions, operands in tensor memory, and tiles in shared
+// memory, as pictures and as JSON.
 //
 // Tests: tests/cli/.
 #pragma once
@@ -18,7 +18,8 @@ namespace lemma::cli {
 
 // One operand, or several as in the product: B above D, A to the left of D.
 Picture picture_of(const MatrixDescription& description, const std::vector<MatrixOperand>& operands);
-// {"operand", "type", "rows", "cols", ..., "elements": [{"row", "col", "lane", "register", "bits": [0, 15]}]}
+// {"operand", "type", "rows", "cols", ..., "elements": [{"row", "col", "lane", "register", "bits": [0,
+// 15]}]}; in tensor memory "column" for "register".
 nlohmann::json elements_of(const MatrixOperand& operand);
 
 Picture picture_of(const SmemTile& tile, const SmemLayout& layout);

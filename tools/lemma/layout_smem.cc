@@ -20,9 +20,38 @@ uint32_t bank_group(uint32_t address) {
   return address / kChunkBytes % kBankGroups;
 }
 
+std::string swizzle_words(const SmemTile& tile) {
+  return fmt::format("{}{}", swizzle_word(tile.swizzle), tile.atoms_of_32_bytes ? "_ATOM_32B" : "");
+}
+
 std::string title_of(const SmemTile& tile) {
   return fmt::format("{} x {} of {} in shared memory, {}-major, swizzle {}", tile.rows, tile.cols, tile.type,
-                     tile.k_major ? "K" : "MN", swizzle_word(tile.swizzle));
+                     tile.k_major ? "K" : "MN", swizzle_words(tile));
+}
+
+void add_descriptors(const std::vector<TileDescriptor>& steps, std::string_view reader, std::string_view none,
+                     std::vector<std::string>& remarks) {
+  remarks.emplace_back("");
+  if (steps.empty())
+    remarks.emplace_back(none);
+  else
+    remarks.push_back(
+        fmt::format("matrix descriptors for {}, of a tile at shared address 0: add address / 16", reader));
+  for (const TileDescriptor& step : steps)
+    remarks.push_back(
+        fmt::format("  k = {:<5} start {:<7} leading {:<6} stride {:<6} swizzle {:<5} 0x{:016x}", step.k,
+                    step.start, step.leading, step.stride, swizzle_word(step.swizzle), step.bits));
+}
+
+json to_json(const std::vector<TileDescriptor>& steps) {
+  json list = json::array();
+  for (const TileDescriptor& step : steps)
+    list.push_back({{"k", step.k},
+                    {"start", step.start},
+                    {"leading", step.leading},
+                    {"stride", step.stride},
+                    {"descriptor", fmt::format("0x{:016x}", step.bits)}});
+  return list;
 }
 
 } // namespace
@@ -71,21 +100,20 @@ Picture picture_of(const SmemTile& tile, const SmemLayout& layout) {
       picture.remarks.push_back(fmt::format("  {:<46} {:>5} phases, {:>5} turns: {}", c.access, c.phases,
                                             c.turns,
                                             c.worst == 1 ? "none" : fmt::format("up to {} ways", c.worst)));
-  picture.remarks.emplace_back("");
-  if (layout.descriptors.empty())
-    picture.remarks.emplace_back("wgmma reads MN-major tiles of 16-bit types only: no matrix descriptor");
-  else
-    picture.remarks.emplace_back(
-        "matrix descriptors for wgmma, of a tile at shared address 0: add address / 16");
-  for (const TileDescriptor& step : layout.descriptors)
-    picture.remarks.push_back(
-        fmt::format("  k = {:<5} start {:<7} leading {:<6} stride {:<6} swizzle {:<5} 0x{:016x}", step.k,
-                    step.start, step.leading, step.stride, swizzle_word(step.swizzle), step.bits));
+  add_descriptors(
+      layout.descriptors, "wgmma",
+      "wgmma reads K-major tiles, and MN-major ones of 16-bit types, of no padded types and with no "
+      "atoms of 32 bytes: no matrix descriptor",
+      picture.remarks);
+  add_descriptors(layout.tensor_descriptors, "tcgen05.mma",
+                  "tcgen05.mma reads MN-major tf32 with swizzle 128B_ATOM_32B, and nothing else with it: no "
+                  "matrix descriptor",
+                  picture.remarks);
   return picture;
 }
 
 json facts_of(const SmemTile& tile, const SmemLayout& layout) {
-  json chunks = json::array(), conflicts = json::array(), steps = json::array();
+  json chunks = json::array(), conflicts = json::array();
   for (uint32_t line = 0; line < layout.lines; ++line)
     for (uint32_t chunk = 0; chunk < layout.chunks; ++chunk) {
       const uint32_t first = chunk * layout.chunk_elems, address = layout.address(line, chunk);
@@ -96,14 +124,8 @@ json facts_of(const SmemTile& tile, const SmemLayout& layout) {
     }
   for (const BankConflicts& c : layout.conflicts)
     conflicts.push_back({{"access", c.access}, {"phases", c.phases}, {"turns", c.turns}, {"worst", c.worst}});
-  for (const TileDescriptor& step : layout.descriptors)
-    steps.push_back({{"k", step.k},
-                     {"start", step.start},
-                     {"leading", step.leading},
-                     {"stride", step.stride},
-                     {"descriptor", fmt::format("0x{:016x}", step.bits)}});
   return {{"type", tile.type},
-          {"swizzle", swizzle_word(tile.swizzle)},
+          {"swizzle", swizzle_words(tile)},
           {"major", tile.k_major ? "k" : "mn"},
           {"rows", tile.rows},
           {"cols", tile.cols},
@@ -111,7 +133,8 @@ json facts_of(const SmemTile& tile, const SmemLayout& layout) {
           {"bytes", tile.rows * tile.cols * layout.element_bytes},
           {"chunks", std::move(chunks)},
           {"conflicts", std::move(conflicts)},
-          {"descriptors", std::move(steps)}};
+          {"descriptors", to_json(layout.descriptors)},
+          {"tcgen05_descriptors", to_json(layout.tensor_descriptors)}};
 }
 
 } // namespace lemma::cli

@@ -53,9 +53,11 @@ typedef struct lemma_matrix_instruction {
   const char* pattern; // all in one: "mma.sync.aligned.m16n8k32.row.col{.satfinite}.s32.{s8,u8}.{s8,u8}.s32"
   const char* opcode;  // "wmma.load"
   const char* title;   // what a list groups by: "wmma.load.a", "mma.sp"
-  int32_t m, n, k;     // k 0: it moves data; wgmma: its largest n
+  int32_t m, n, k;     // k 0: it moves data; wgmma, tcgen05: its largest n, and m
   lemma_strings d, a, b, c; // types; none where the spelling does not say it
-  lemma_strings spellings;  // in full, in the ISA's order
+  // In full, in the ISA's order. To those of tcgen05.mma shape and types are added, which PTX has in the
+  // instruction descriptor: "tcgen05.mma.cta_group::1.kind::f16.m128n64k16.f32.f16.f16".
+  lemma_strings spellings;
   const lemma_availability* availability;
   const lemma_hardware_check* checked;
 } lemma_matrix_instruction;
@@ -91,10 +93,14 @@ typedef struct lemma_matrix_description {
   const lemma_matrix_operand* const* operands;
   size_t arithmetic_count; // machines that have it and whose arithmetic is known
   const lemma_arithmetic_rule* const* arithmetic;
+  bool by_thread; // tcgen05.mma: one thread issues it
+  uint32_t instruction_descriptor;
+  lemma_strings readings; // where sources differ or are silent: what holds here
 } lemma_matrix_description;
 LEMMA_API void lemma_matrix_description_release(const lemma_matrix_description* description);
-// `name`: a full spelling, or the start of the spellings of one instruction (then of the first of them).
-// Error: invalid_argument; its text, several lines, says which there are, or which are near.
+// `name`: a full spelling, or the start of the spellings of one instruction (then of the first of them); or
+// one of tcgen05.ld, st and cp. Error: invalid_argument; its text, several lines, says which there are, or
+// which are near.
 LEMMA_API const lemma_error* lemma_describe_matrix(const char* name,
                                                    const lemma_matrix_description** description);
 

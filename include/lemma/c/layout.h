@@ -12,7 +12,9 @@
 extern "C" {
 #endif
 
-// Where an element of a matrix is: lanes of wgmma are the threads of the warpgroup.
+// Where an element of a matrix is: lanes of wgmma are the threads of the warpgroup. In tensor memory `lane`
+// is a lane of it, those of the second CTA of a pair from 128 on, and `reg` a column from the operand's
+// address.
 typedef struct lemma_fragment_element {
   int32_t row, col;
   int32_t lane, reg;
@@ -49,16 +51,21 @@ typedef struct lemma_matrix_operand {
   size_t element_count;                   // every place, by register, lane, element
   const lemma_fragment_element* elements; // an array
   lemma_strings notes;                    // what a selector chooses
+  bool in_tensor_memory;    // operands of tcgen05: lanes, registers, ... are those of tensor memory
+  const char* lane_formula; // there, of element (row, col); of copies the first
+  const char* column_formula;
 } lemma_matrix_operand;
 
-// A tile of a matrix MN x K in shared memory, as a tensor copy with this swizzle leaves it and wgmma reads
-// it.
+// A tile of a matrix MN x K in shared memory, as a tensor copy with this swizzle leaves it and wgmma or
+// tcgen05 reads it.
 typedef struct lemma_smem_tile {
   size_t size;
-  const char* type; // of 8, 16 or 32 bits; null: "bf16"
+  const char* type; // of 8, 16 or 32 bits, or e2m1, e2m3, e3m2, padded to 8; null: "bf16"
   lemma_tensor_swizzle swizzle;
-  uint32_t mn_major;   // 0: K is contiguous; 1: MN
-  uint32_t rows, cols; // of MN, of K; 0: 64
+  uint32_t mn_major;          // 0: K is contiguous; 1: MN
+  uint32_t rows, cols;        // of MN, of K; 0: 64
+  uint32_t atoms_of_32_bytes; // with the 128-byte swizzle: two chunks stay together, as MN-major tf32 of
+                              // tcgen05 has it
 } lemma_smem_tile;
 
 // How many turns shared memory takes for the requests (phases) of a way to read the tile.
@@ -68,7 +75,7 @@ typedef struct lemma_bank_conflicts {
   uint32_t worst; // turns of one phase
 } lemma_bank_conflicts;
 
-// The matrix descriptor of a K step of wgmma, for a tile at shared address 0.
+// The matrix descriptor of a K step of wgmma or tcgen05.mma, for a tile at shared address 0.
 typedef struct lemma_tile_descriptor {
   uint32_t k;                      // first column
   uint32_t start, leading, stride; // bytes
@@ -88,6 +95,8 @@ typedef struct lemma_smem_layout {
   const lemma_bank_conflicts* const* conflicts;
   size_t descriptor_count; // 0: wgmma does not read such a tile
   const lemma_tile_descriptor* const* descriptors;
+  size_t tensor_descriptor_count; // of tcgen05.mma, likewise
+  const lemma_tile_descriptor* const* tensor_descriptors;
 } lemma_smem_layout;
 LEMMA_API void lemma_smem_layout_release(const lemma_smem_layout* layout);
 

@@ -2,6 +2,9 @@
 // that tiles of D are transposed on the way, sixteen columns at a time.
 #include "vgpu/async/tensor_mma.h"
 
+#include "layout/sparse.h"
+#include "layout/tensor_metadata.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -63,31 +66,30 @@ void negate(std::byte* tile, size_t bytes, uint32_t element_bytes, uint32_t sign
     tile[at] ^= static_cast<std::byte>(sign);
 }
 
-// `rows` of a matrix in shared memory, K along them.
+// The rows of a matrix in shared memory, K along them.
 void gather_shared(const TensorShared& matrix, const Cta& cta, const TensorProduct& product,
-                   TensorFormat format, uint32_t rows, std::byte* tile) {
+                   TensorFormat format, std::byte* tile) {
   const std::byte* shared = cta.async_read(0);
-  const uint32_t element_bytes = product.element_bytes;
-  if (is_dense_fp4(product.descriptor)) {
-    for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i)
-      unpack_dense(shared + matrix.chunk(i, element_bytes), tile + size_t{i} * 2 * layout::kChunkBytes);
-    return;
-  }
-  const uint32_t bits = stored_bits(format), in_chunk = layout::kChunkBytes / element_bytes,
-                 depth = kTensorRowBytes / element_bytes;
-  for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i) {
+  const uint32_t bits = stored_bits(format), in_chunk = matrix.elements_of_chunk(), depth = matrix.depth(),
+                 begin = matrix.first_chunk(), element_bytes = matrix.element_bytes;
+  for (uint32_t i = begin; i < matrix.end_chunk(); ++i) {
     std::byte chunk[layout::kChunkBytes];
-    std::memcpy(chunk, shared + matrix.chunk(i, element_bytes), sizeof chunk);
+    std::memcpy(chunk, shared + matrix.chunk(i), sizeof chunk);
+    if (is_dense_fp4(product.descriptor)) {
+      unpack_dense(chunk, tile + size_t{i - begin} * 2 * layout::kChunkBytes);
+      continue;
+    }
     if (bits < 8)
       unpack_chunk(chunk, bits);
     if (!matrix.mn_major) {
-      std::memcpy(tile + size_t{i} * layout::kChunkBytes, chunk, sizeof chunk);
+      std::memcpy(tile + size_t{i - begin} * layout::kChunkBytes, chunk, sizeof chunk);
       continue;
     }
-    const uint32_t k = i % depth, first = i / depth * in_chunk;
     for (uint32_t r = 0; r < in_chunk; ++r)
-      std::memcpy(tile + size_t{first + r} * kTensorRowBytes + size_t{k} * element_bytes,
-                  chunk + size_t{r} * element_bytes, element_bytes);
+      if (const uint32_t row = i / depth * in_chunk + r;
+          row >= matrix.first && row < matrix.first + matrix.rows)
+        std::memcpy(tile + (size_t{row - matrix.first} * depth + i % depth) * element_bytes,
+                    chunk + size_t{r} * element_bytes, element_bytes);
   }
 }
 
@@ -144,6 +146,24 @@ std::vector<uint8_t> scales_of_b(const TensorMma& mma, const Part& part) {
   return scales;
 }
 
+// [rows of the CTA][stored elements] of a sparse A: their columns of K.
+std::vector<uint8_t> columns_of_a(const TensorMma& mma, const Part& part) {
+  const TensorProduct& product = *mma.product;
+  std::vector<uint8_t> index;
+  if (product.metadata_bits == 0)
+    return index;
+  const layout::SparseChunk sparse = layout::sparse_chunk(static_cast<int>(product.metadata_bits));
+  for (uint32_t row = 0; row < product.cta_rows(); ++row)
+    for (uint32_t chunk = 0; chunk < metadata_chunks(product); ++chunk) {
+      const TensorMetadata at = metadata_of(mma, part.block, row, chunk);
+      const uint32_t bits = part.lanes(at.cell.column)[at.cell.lane] >> at.bit & 15;
+      for (int element = 0; element < sparse.stored; ++element)
+        index.push_back(static_cast<uint8_t>(static_cast<int>(chunk) * sparse.columns +
+                                             layout::stored_column(sparse, bits, element)));
+    }
+  return index;
+}
+
 // The number times 2^exponent, to nearest even where it becomes subnormal: assumed.
 uint64_t scaled(FloatFormat format, uint64_t bits, int exponent) {
   const numeric::Decoded number = numeric::decode(format, bits);
@@ -189,14 +209,16 @@ MatrixOutputs multiply(const TensorMma& mma, const Part& part, const std::byte* 
   if (mma.accumulates && mma.scale_d != 0)
     for (size_t i = 0; i < product.dot.shape().outputs(); ++i)
       d[i] = static_cast<T>(scaled(product.dot.model().c, d[i], -mma.scale_d));
-  const std::vector<uint8_t> of_a = scales_of_a(mma, part), of_b = scales_of_b(mma, part);
+  const std::vector<uint8_t> of_a = scales_of_a(mma, part), of_b = scales_of_b(mma, part),
+                             index = columns_of_a(mma, part);
   const MatrixOutputs outputs = numeric::dot(product.dot,
                                              {.a = a,
                                               .b = b,
                                               .c = mma.accumulates ? room.data() : nullptr,
                                               .d = room.data(),
                                               .scale_a = of_a.data(),
-                                              .scale_b = of_b.data()},
+                                              .scale_b = of_b.data(),
+                                              .a_index = index.data()},
                                              scratch);
   const bool all = std::ranges::all_of(part.disabled, [](LaneMask lanes) { return lanes == 0; });
   if (all)
@@ -229,13 +251,12 @@ void unpack_chunk(std::byte* chunk, uint32_t bits) {
   }
 }
 
-uint32_t TensorShared::chunk(uint32_t index, uint32_t element_bytes) const {
-  const uint32_t depth = kTensorRowBytes / element_bytes;
+uint32_t TensorShared::chunk(uint32_t index) const {
   if (!mn_major)
-    return chunks.k_major_chunk(index / kTensorRowChunks, index % kTensorRowChunks);
+    return chunks.k_major_chunk(index / row_chunks, index % row_chunks);
   return descriptor.swizzle == layout::SmemSwizzle::b128_32b_atoms
-             ? descriptor.mn_major_chunk_of_32b_atoms(index / depth, index % depth)
-             : chunks.mn_major_chunk(index / depth, index % depth);
+             ? descriptor.mn_major_chunk_of_32b_atoms(index / depth(), index % depth())
+             : chunks.mn_major_chunk(index / depth(), index % depth());
 }
 
 std::optional<TensorProduct> make_tensor_product(const layout::TensorInstructionDescriptor& descriptor,
@@ -243,8 +264,8 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
                                                  numeric::Arch machine) {
   TensorProduct product;
   product.descriptor = descriptor;
-  const uint32_t rows = descriptor.m / layout::ctas_of(path);
-  const auto k = static_cast<int>(descriptor.k());
+  const uint32_t rows = descriptor.m / layout::ctas_of(path), k = descriptor.k(),
+                 products = descriptor.sparse ? k / 2 : k; // of an element of D
   product.cta_columns = descriptor.n / layout::ctas_of(path);
   product.block_columns = descriptor.n / layout::column_blocks_of(path);
   std::optional<numeric::DotModel> model;
@@ -252,24 +273,32 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
     const FloatFormat scale =
         descriptor.scale == layout::ScaleFormat::ue4m3 ? FloatFormat::ue4m3 : FloatFormat::ue8m0;
     if (!descriptor.k96)
-      model =
-          numeric::dot_model_block_scale(machine, numeric::DotUnit::tcgen05, float_format(descriptor.a),
-                                         float_format(descriptor.b), scale, k, k / static_cast<int>(scales));
+      model = numeric::dot_model_block_scale(machine, numeric::DotUnit::tcgen05, float_format(descriptor.a),
+                                             float_format(descriptor.b), scale, static_cast<int>(products),
+                                             static_cast<int>(products / scales));
     product.scales = scales;
   } else if (descriptor.kind == layout::TensorKind::i8) {
     model = numeric::dot_model_integer(integer_format(descriptor.a), integer_format(descriptor.b),
                                        descriptor.saturate);
   } else {
     const FloatFormat d = float_format(descriptor.d);
-    model = numeric::dot_model(machine, numeric::DotUnit::tcgen05, float_format(descriptor.a),
-                               float_format(descriptor.b), d, d, k);
+    model = (descriptor.sparse ? numeric::dot_model_sparse : numeric::dot_model)(
+        machine, numeric::DotUnit::tcgen05, float_format(descriptor.a), float_format(descriptor.b), d, d,
+        static_cast<int>(k));
   }
   if (!model)
     return std::nullopt;
-  product.dot = numeric::DotPlan(
-      *model, {.m = static_cast<int>(rows), .n = static_cast<int>(product.block_columns), .k = k});
+  product.dot = numeric::DotPlan(*model, {.m = static_cast<int>(rows),
+                                          .n = static_cast<int>(product.block_columns),
+                                          .k = static_cast<int>(products),
+                                          .k_b = static_cast<int>(k)});
   product.element_bytes = std::max(stored_bits(descriptor.a), 8u) / 8;
-  product.row_bytes = descriptor.k() * product.element_bytes;
+  product.a_row_bytes = products * product.element_bytes;
+  product.b_row_bytes = k * product.element_bytes;
+  product.a_chunks = kTensorRowChunks;
+  product.b_chunks = descriptor.sparse ? 2 * kTensorRowChunks : kTensorRowChunks;
+  if (descriptor.sparse)
+    product.metadata_bits = is_dense_fp4(descriptor) ? 4 : 8 * product.element_bytes;
   product.d_bytes = descriptor.d == TensorFormat::f16 ? 2 : 4;
   product.negate_a = descriptor.negate_a ? sign_bit(descriptor.a) : 0;
   product.negate_b = descriptor.negate_b ? sign_bit(descriptor.b) : 0;
@@ -283,6 +312,19 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
   product.d_columns = layout::accumulator_columns(path, descriptor.n);
   product.flops = 2 * uint64_t{descriptor.m} * descriptor.n * descriptor.k();
   return product;
+}
+
+uint32_t metadata_chunks(const TensorProduct& product) {
+  return product.descriptor.k() /
+         static_cast<uint32_t>(layout::sparse_chunk(static_cast<int>(product.metadata_bits)).columns);
+}
+
+TensorMetadata metadata_of(const TensorMma& mma, uint32_t block, uint32_t row, uint32_t chunk) {
+  const TensorProduct& product = *mma.product;
+  const layout::MetadataPlace place = layout::metadata_place(product.metadata_bits, row, chunk);
+  return {{mma.metadata_cell.lane + product.row_lanes[place.lane_of_row] + product.block_lane(block),
+           mma.metadata_cell.column + place.column},
+          place.bit};
 }
 
 namespace {
@@ -347,34 +389,38 @@ bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t co
   return mma.ctas.contains(cta) &&
          (touches(mma.d_cell.column, product.d_columns) ||
           (!mma.a && touches(mma.a_cell.column, kTensorRowBytes / 4)) ||
+          (product.metadata_bits != 0 &&
+           touches(mma.metadata_cell.column, layout::metadata_columns(product.metadata_bits))) ||
           (product.scales != 0 && (touches(mma.a_scales, scale_columns(product.cta_rows())) ||
                                    touches(mma.b_scales, scale_columns(product.block_columns)))));
 }
 
 void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit) {
-  const TensorProduct& product = *mma.product;
-  const auto of_matrix = [&](const TensorShared& matrix, Cta* cta, uint32_t rows) {
-    for (uint32_t i = 0; i < rows * kTensorRowChunks; ++i)
-      visit(place_of({cta, matrix.chunk(i, product.element_bytes)}), layout::kChunkBytes);
+  const auto of_matrix = [&](const TensorShared& matrix, Cta* cta) {
+    for (uint32_t i = matrix.first_chunk(); i < matrix.end_chunk(); ++i)
+      visit(place_of({cta, matrix.chunk(i)}), layout::kChunkBytes);
   };
   for (Cta* cta : mma.ctas) {
     if (mma.a)
-      of_matrix(*mma.a, cta, product.cta_rows());
-    of_matrix(mma.b, cta, product.cta_columns);
+      of_matrix(*mma.a, cta);
+    of_matrix(mma.b, cta);
   }
 }
 
 MatrixOutputs execute(const TensorMma& mma, numeric::DotScratch& scratch) {
   const TensorProduct& product = *mma.product;
   const layout::TensorInstructionDescriptor& descriptor = product.descriptor;
-  std::vector<std::byte> a(size_t{product.cta_rows()} * product.row_bytes),
-      b(size_t{descriptor.n} * product.row_bytes), room;
+  std::vector<std::byte> a(size_t{product.cta_rows()} * product.a_row_bytes),
+      b(size_t{descriptor.n} * product.b_row_bytes), room;
   std::byte* half = b.data();
   for (const Cta* cta : mma.ctas) {
-    gather_shared(mma.b, *cta, product, descriptor.b, product.cta_columns, half);
-    half += size_t{product.cta_columns} * product.row_bytes;
+    gather_shared(mma.b, *cta, product, descriptor.b, half);
+    half += size_t{product.cta_columns} * product.b_row_bytes;
   }
   negate(b.data(), b.size(), product.element_bytes, product.negate_b);
+  for (uint32_t column = 0; column < descriptor.n && mma.mask.has_mask; ++column)
+    if (mma.mask.is_zero(column / product.block_columns, column % product.block_columns))
+      std::fill_n(&b[size_t{column} * product.b_row_bytes], product.b_row_bytes, std::byte{0});
   MatrixOutputs outputs;
   const TensorLanes* disabled = mma.disabled.data();
   for (Cta* cta : mma.ctas) {
@@ -383,10 +429,10 @@ MatrixOutputs execute(const TensorMma& mma, numeric::DotScratch& scratch) {
       if (!mma.a)
         gather_tensor(mma, part, a.data());
       else if (block == 0)
-        gather_shared(*mma.a, *cta, product, descriptor.a, product.cta_rows(), a.data());
+        gather_shared(*mma.a, *cta, product, descriptor.a, a.data());
       if (!mma.a || block == 0)
         negate(a.data(), a.size(), product.element_bytes, product.negate_a);
-      const std::byte* columns = &b[size_t{block} * product.block_columns * product.row_bytes];
+      const std::byte* columns = &b[size_t{block} * product.block_columns * product.b_row_bytes];
       outputs += product.d_bytes == 2 ? multiply<uint16_t>(mma, part, a.data(), columns, room, scratch)
                                       : multiply<uint32_t>(mma, part, a.data(), columns, room, scratch);
     }

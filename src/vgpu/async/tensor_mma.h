@@ -15,11 +15,15 @@
 // descriptor's id names. Rows of A take those of the quarter that their lane in D is of, columns of B those
 // of the block's first quarter. The PTX ISA leaves undefined what happens where copies differ.
 //
+// A sparse A has half of its elements, and metadata in tensor memory (layout/tensor_metadata.h) that says
+// which columns of K they have.
+//
 // Not here: what is checked when it is issued (handlers/tensor/tensor_mma.cc), when it runs (async.h).
 //
 // PTX ISA: "tcgen05.mma". Tests: tests/unit/vgpu/tensor_mma_test.cc, tensor_scale_test.cc.
 #pragma once
 
+#include "layout/tensor_column_mask.h"
 #include "layout/tensor_instruction_descriptor.h"
 #include "layout/tensor_memory.h"
 #include "layout/tensor_smem_descriptor.h"
@@ -35,7 +39,7 @@
 
 namespace lemma::vgpu {
 
-// K of a dense row takes so many bytes as it is stored.
+// K of a row of A takes so many bytes as it is stored, and of one of B, twice as many where A is sparse.
 inline constexpr uint32_t kTensorRowBytes = 32;
 inline constexpr uint32_t kTensorRowChunks = kTensorRowBytes / layout::kChunkBytes;
 
@@ -57,14 +61,16 @@ private:
 // What all products of one instruction descriptor have in common.
 struct TensorProduct {
   layout::TensorInstructionDescriptor descriptor;
-  numeric::DotPlan dot;                 // of the rows of one CTA and one block of columns
-  uint32_t element_bytes = 2;           // of A and B, as dot() takes them
-  uint32_t row_bytes = kTensorRowBytes; // of their rows, as dot() takes them
-  uint32_t scales = 0;                  // of a row; 0: it is not block scaled
-  uint32_t d_bytes = 4;                 // of an element
-  uint32_t negate_a = 0, negate_b = 0;  // sign bits to flip, in each byte
-  uint32_t cta_columns = 0;             // of B, in the shared memory of one CTA
-  uint32_t block_columns = 0;           // of D, in one block
+  numeric::DotPlan dot;                      // of the rows of one CTA and one block of columns
+  uint32_t element_bytes = 2;                // of A and B, as dot() takes them
+  uint32_t a_row_bytes = 0, b_row_bytes = 0; // of their rows, as dot() takes them
+  uint32_t a_chunks = 0, b_chunks = 0;       // of their rows, as shared memory has them
+  uint32_t metadata_bits = 0;          // of a sparse A: of an element, as metadata counts it; 0: A is dense
+  uint32_t scales = 0;                 // of a row; 0: it is not block scaled
+  uint32_t d_bytes = 4;                // of an element
+  uint32_t negate_a = 0, negate_b = 0; // sign bits to flip, in each byte
+  uint32_t cta_columns = 0;            // of B, in the shared memory of one CTA
+  uint32_t block_columns = 0;          // of D, in one block
   // Where D's element (row of the CTA, column) is: lanes are added, columns count from D's address.
   std::vector<uint8_t> row_lanes;
   TensorLanes row_quarters{}; // the same lanes
@@ -84,14 +90,28 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
                                                  layout::DataPath path, uint32_t scales,
                                                  numeric::Arch machine);
 
-// A matrix in shared memory.
+// A matrix in shared memory, of which an operation reads some rows.
 struct TensorShared {
-  layout::TensorSmemDescriptor descriptor;
-  layout::SmemDescriptor chunks; // the same, but for a swizzle of 32-byte atoms
+  layout::TensorSmemDescriptor descriptor = {};
+  layout::SmemDescriptor chunks = {}; // the same, but for a swizzle of 32-byte atoms
   bool mn_major = false;
+  uint32_t first = 0, rows = 0; // that are read
+  uint32_t row_chunks = kTensorRowChunks;
+  uint32_t element_bytes = 2; // as it is stored, of 4 and 6 bits with their padding
 
-  // The address of one of the chunks of `rows` rows; they are rows * kTensorRowChunks.
-  uint32_t chunk(uint32_t index, uint32_t element_bytes) const;
+  uint32_t elements_of_chunk() const { return layout::kChunkBytes / element_bytes; }
+  uint32_t depth() const { return row_chunks * elements_of_chunk(); } // K
+  // The chunks that have something of its rows, by their indices: row after row or, of one that is MN-major,
+  // chunk of rows after chunk of rows.
+  uint32_t first_chunk() const {
+    return mn_major ? first / elements_of_chunk() * depth() : first * row_chunks;
+  }
+  uint32_t end_chunk() const {
+    return mn_major ? (first + rows + elements_of_chunk() - 1) / elements_of_chunk() * depth()
+                    : (first + rows) * row_chunks;
+  }
+  // The address of a chunk.
+  uint32_t chunk(uint32_t index) const;
 };
 
 // 16 elements of so many bits, the first bytes of a chunk, become its 16 bytes.
@@ -104,10 +124,21 @@ struct TensorMma {
   TensorShared b;
   uint32_t a_scales = 0, b_scales = 0; // columns where they begin
   layout::TensorCell a_cell, d_cell;   // addresses: of D the lane is that of row 0
+  layout::TensorCell metadata_cell;    // of a sparse A: the address, the selected column
+  layout::TensorColumnMask mask;       // of .ws: which columns of B are zeros
   bool accumulates = false;
   int scale_d = 0;                       // D is multiplied by 2^-scale_d before
   std::array<TensorLanes, 2> disabled{}; // by CTA: lanes of D that stay
 };
+
+// Chunks of the metadata of a sparse A, a row.
+uint32_t metadata_chunks(const TensorProduct& product);
+// The cell and bits of one of them, in the lanes of a block.
+struct TensorMetadata {
+  layout::TensorCell cell; // of tensor memory
+  uint32_t bit = 0;
+};
+TensorMetadata metadata_of(const TensorMma& mma, uint32_t block, uint32_t row, uint32_t chunk);
 
 // Columns that the scale factors of so many rows take.
 constexpr uint32_t scale_columns(uint32_t rows) {

@@ -53,6 +53,36 @@ TEST(CIsa, ListsOtherInstructions) {
   lemma_nvgpu_supports_release(support);
 }
 
+TEST(CLayout, OfTensorMemoryAndItsDescriptors) {
+  const lemma_matrix_description* mma = nullptr;
+  ASSERT_OK(lemma_describe_matrix("tcgen05.mma.cta_group::1.kind::f16.m64n16k16.f32.f16.f16", &mma));
+  EXPECT_TRUE(mma->by_thread);
+  EXPECT_GT(mma->readings.count, 0u);
+  const lemma_matrix_operand& a = *mma->operands[1];
+  EXPECT_TRUE(a.in_tensor_memory);
+  EXPECT_STREQ(a.lane_formula, "row % 16 + 32 * (row / 16)");
+  EXPECT_STREQ(a.column_formula, "col / 2");
+  lemma_descriptor_query query = LEMMA_SIZED(lemma_descriptor_query);
+  query.bits = mma->instruction_descriptor;
+  query.of = "kind::f16";
+  const lemma_descriptor* descriptor = nullptr;
+  ASSERT_OK(lemma_explain_descriptor(&query, &descriptor));
+  EXPECT_EQ(descriptor->width, 32);
+  EXPECT_STREQ(descriptor->product, mma->spelling);
+  EXPECT_STREQ(descriptor->problem, "");
+  ASSERT_EQ(descriptor->field_count, 16u);
+  EXPECT_STREQ(descriptor->fields[11]->name, "N");
+  EXPECT_STREQ(descriptor->fields[11]->meaning, "16");
+  lemma_descriptor_release(descriptor);
+  lemma_matrix_description_release(mma);
+  query.operand = LEMMA_DESCRIPTOR_B_DESC;
+  ASSERT_OK(lemma_explain_descriptor(&query, &descriptor));
+  EXPECT_STRNE(descriptor->problem, "") << "it has no version";
+  lemma_descriptor_release(descriptor);
+  query.of = "nobody";
+  EXPECT_EQ(kind_of(lemma_explain_descriptor(&query, &descriptor)), LEMMA_ERROR_INVALID_ARGUMENT);
+}
+
 TEST(CLayout, LaysATileOut) {
   lemma_smem_tile tile = LEMMA_SIZED(lemma_smem_tile);
   tile.swizzle = LEMMA_SWIZZLE_B128;

@@ -15,7 +15,7 @@ namespace {
 // Of the one instruction in a kernel with registers %r (32 bits), %rd, %f, %h (16 bits), %p.
 Known known(const std::string& instruction, int sm) {
   const std::string text = ".version 8.7\n.target sm_" + std::to_string(sm) +
-                           (sm == 90 || sm == 120 ? "a" : "") +
+                           (sm == 90 || sm == 100 || sm == 120 ? "a" : "") +
                            "\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r<200>; .reg .b64 %rd<4>; "
                            ".reg .f32 %f<200>; .reg .b16 %h<4>; .reg .pred %p<2>;\n" +
                            instruction + "\n}\n";
@@ -53,6 +53,28 @@ TEST(Fidelity, OfMatrixProductsIsTheModels) {
   EXPECT_EQ(known(kSaturated, 80).fidelity, Fidelity::assumed);
   EXPECT_EQ(known(kSaturated, 90).fidelity, Fidelity::recorded);
   EXPECT_EQ(known("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%r1];", 80).fidelity, Fidelity::exact);
+}
+
+// Nobody here has a machine with tensor memory: nothing of it is recorded.
+TEST(Fidelity, OfTensorMemoryIsThatOfTheLeastKnownDescriptor) {
+  const auto mma = [](const std::string& words, const std::string& more) {
+    return known("tcgen05.mma" + words + " [%r0], %rd0, %rd1, %r1" + more + ";", 100);
+  };
+  const Known half = mma(".cta_group::1.kind::f16", ", %p0");
+  EXPECT_EQ(half.form, "tcgen05.mma.cta_group::1.kind::f16");
+  EXPECT_EQ(half.fidelity, Fidelity::published);
+  EXPECT_NE(half.evidence.find("MMA-Sim"), std::string::npos);
+  EXPECT_EQ(mma(".cta_group::1.kind::i8", ", %p0").fidelity, Fidelity::exact);
+  EXPECT_EQ(mma(".cta_group::1.kind::mxf4.block_scale.scale_vec::2X", ", [%r2], [%r3], %p0").fidelity,
+            Fidelity::published);
+  EXPECT_EQ(known("tcgen05.mma.sp.cta_group::1.kind::f16 [%r0], %rd0, %rd1, [%r2], %r1, %p0;", 100).fidelity,
+            Fidelity::assumed);
+  const Known scaled = mma(".cta_group::1.kind::f16", ", %p0, 3");
+  EXPECT_EQ(scaled.fidelity, Fidelity::assumed);
+  EXPECT_NE(scaled.evidence.find("scale-input-d"), std::string::npos);
+  EXPECT_EQ(known("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r0], 64;", 100).fidelity,
+            Fidelity::assumed);
+  EXPECT_EQ(known("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r0}, [%r1];", 100).fidelity, Fidelity::exact);
 }
 
 TEST(Fidelity, OfApproximateFunctionsIsTheMachines) {

@@ -78,17 +78,11 @@ bool SparseIndex::check(Exec& x, const DecodedInst& in, const uint32_t* metadata
 }
 
 void SparseIndex::decode(const uint32_t* metadata, uint8_t* index) const {
-  const uint32_t repeat = chunk_.stored == 4 ? 2 : 1; // columns that go with an index
   for (size_t chunk = 0; chunk < fields_.size(); ++chunk) {
-    const uint32_t bits = bits_of(chunk, metadata);
-    const auto first = static_cast<uint32_t>(static_cast<int>(chunk) % chunks_ * chunk_.columns);
-    if (chunk_.stored == 1) {
-      *index++ = static_cast<uint8_t>(first + (bits == kSecondHalf));
-      continue;
-    }
-    for (const uint32_t place : {bits & 3, bits >> 2})
-      for (uint32_t column = 0; column < repeat; ++column)
-        *index++ = static_cast<uint8_t>(first + place * repeat + column);
+    const int first = static_cast<int>(chunk) % chunks_ * chunk_.columns;
+    for (int element = 0; element < chunk_.stored; ++element)
+      *index++ =
+          static_cast<uint8_t>(first + layout::stored_column(chunk_, bits_of(chunk, metadata), element));
   }
 }
 

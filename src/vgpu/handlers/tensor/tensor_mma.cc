@@ -10,6 +10,8 @@
 #include "vgpu/async/tensor_mma.h"
 
 #include "isa/machine.h"
+#include "layout/sparse.h"
+#include "layout/tensor_metadata.h"
 #include "vgpu/code/decoder.h"
 #include "vgpu/handlers/memory/async_operands.h"
 #include "vgpu/handlers/tensor/tensor_operands.h"
@@ -35,7 +37,9 @@ struct TensorMmaPlan {
   layout::TensorInstruction instruction;
   numeric::Arch machine{};
   int64_t d_offset = 0, a_offset = 0; // of the addresses
-  int64_t a_scales_offset = 0, b_scales_offset = 0;
+  int64_t a_scales_offset = 0, b_scales_offset = 0, metadata_offset = 0;
+  // Sources, by their index; -1: there is none.
+  int disable_source = -1, a_scales_source = -1, b_scales_source = -1, mask_source = -1, metadata_source = -1;
   uint32_t disable_words = 0;
   int scale_d = 0; // scale-input-d
   // The products that were asked for, by instruction descriptor.
@@ -45,8 +49,8 @@ struct TensorMmaPlan {
 
 namespace {
 
-// Sources of tcgen05.mma; the words of disable-output-lane follow, or the addresses of the scale factors.
-enum : int { kD, kA, kB, kDescriptor, kEnable, kDisable, kScaleA = kDisable, kScaleB };
+// Sources that every instruction has.
+enum : int { kD, kA, kB, kDescriptor, kEnable };
 
 // Null after a fault.
 const TensorProduct* find_product(Exec& x, const DecodedInst& in, uint32_t bits, int lane) {
@@ -79,17 +83,19 @@ const TensorProduct* find_product(Exec& x, const DecodedInst& in, uint32_t bits,
 }
 
 // The chunks of a matrix, once for all of its products. False after a fault.
-bool check_shared(Exec& x, const DecodedInst& in, Cta& cta, const TensorShared& matrix,
-                  const TensorProduct& product, uint32_t rows, std::string_view name, int lane) {
-  const WgmmaChecks::Matrix known{matrix.descriptor.bits, uint64_t{product.element_bytes} << 32 | rows << 1 |
-                                                              uint64_t{matrix.mn_major}};
+bool check_shared(Exec& x, const DecodedInst& in, Cta& cta, const TensorShared& matrix, std::string_view name,
+                  int lane) {
+  const WgmmaChecks::Matrix known{matrix.descriptor.bits,
+                                  uint64_t{matrix.row_chunks} << 40 | uint64_t{matrix.element_bytes} << 32 |
+                                      matrix.first << 16 | matrix.rows << 1 | uint32_t{matrix.mn_major}};
   if (cta.wgmma_checks.contains(known))
     return true;
+  const uint32_t first = matrix.first_chunk();
   const std::optional<bool> all_written =
       check_chunks(x, in, cta,
                    {.descriptor = matrix.descriptor,
-                    .count = rows * kTensorRowChunks,
-                    .chunk_at = [&](uint32_t i) { return matrix.chunk(i, product.element_bytes); },
+                    .count = matrix.end_chunk() - first,
+                    .chunk_at = [&](uint32_t i) { return matrix.chunk(first + i); },
                     .name = name},
                    lane);
   if (all_written.value_or(false))
@@ -97,24 +103,22 @@ bool check_shared(Exec& x, const DecodedInst& in, Cta& cta, const TensorShared& 
   return all_written.has_value();
 }
 
-// Of `rows` in each of the CTAs. None after a fault.
-std::optional<TensorShared> find_shared(Exec& x, const DecodedInst& in, const TensorMma& mma, uint64_t bits,
-                                        bool mn_major, uint32_t rows, std::string_view name, int lane) {
-  const TensorProduct& product = *mma.product;
-  TensorShared matrix{.descriptor = TensorSmemDescriptor::decode(bits), .chunks = {}, .mn_major = mn_major};
-  if (const auto problem =
-          layout::wrong(matrix.descriptor, {.operand = name,
-                                            .mn_major = mn_major,
-                                            .tf32 = product.descriptor.kind == layout::TensorKind::tf32})) {
+// `matrix` has its size already; its descriptor is `bits`. False after a fault.
+bool find_shared(Exec& x, const DecodedInst& in, const TensorMma& mma, uint64_t bits, TensorShared& matrix,
+                 std::string_view name, int lane) {
+  matrix.descriptor = TensorSmemDescriptor::decode(bits);
+  matrix.element_bytes = mma.product->element_bytes;
+  if (const auto problem = layout::wrong(
+          matrix.descriptor, {.operand = name,
+                              .mn_major = matrix.mn_major,
+                              .tf32 = mma.product->descriptor.kind == layout::TensorKind::tf32})) {
     x.misuse(in, "tcgen05.descriptor", *problem + " (undefined behaviour)", lane);
-    return std::nullopt;
+    return false;
   }
   if (const auto chunks = matrix.descriptor.as_wgmma())
     matrix.chunks = *chunks;
-  for (Cta* cta : mma.ctas)
-    if (!check_shared(x, in, *cta, matrix, product, rows, name, lane))
-      return std::nullopt;
-  return matrix;
+  return std::ranges::all_of(mma.ctas,
+                             [&](Cta* cta) { return check_shared(x, in, *cta, matrix, name, lane); });
 }
 
 // Data paths c and f: D, and A with it, has 16 of each 32 lanes.
@@ -173,6 +177,97 @@ std::optional<uint32_t> find_scales(Exec& x, const DecodedInst& in, const Tensor
   return at.column;
 }
 
+// The zero-column mask of .ws. False after a fault.
+bool read_mask(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
+  mma.mask = layout::TensorColumnMask::decode(x.src_lane(in, x.plan<TensorMmaPlan>(in).mask_source, lane));
+  const TensorInstructionDescriptor& descriptor = mma.product->descriptor;
+  const std::optional<std::string> problem = layout::wrong(mma.mask, descriptor.m, descriptor.max_shift);
+  if (problem)
+    x.misuse(in, "tcgen05.descriptor", *problem + " (undefined behaviour)", lane);
+  return !problem;
+}
+
+// The metadata that is there now: what was never written is counted, and what is undefined is a fault. But
+// indices of a chunk that are the same go on without --check, as those of mma.sp do (matrix_sparse.h). False
+// after a fault.
+bool check_metadata(Exec& x, const DecodedInst& in, const TensorMma& mma, int lane) {
+  if (x.launch->config.async != AsyncMode::eager) // it may be yet to come
+    return true;
+  const TensorProduct& product = *mma.product;
+  constexpr uint16_t kSame = 1 << 0b0000 | 1 << 0b0101 | 1 << 0b1010 | 1 << 0b1111;
+  constexpr uint16_t kOfTwo = 1 << 0b0100 | 1 << 0b1110;
+  constexpr uint16_t kOfFour = kOfTwo | 1 << 0b1000 | 1 << 0b1100 | 1 << 0b1001 | 1 << 0b1101 | 1 << 0b0110;
+  const bool is_of_two = layout::sparse_chunk(static_cast<int>(product.metadata_bits)).stored == 1;
+  const uint16_t legal = is_of_two ? kOfTwo : kOfFour, same = is_of_two ? 0 : kSame;
+  std::string doubtful;
+  for (Cta* cta : mma.ctas)
+    for (uint32_t block = 0; block < product.blocks(); ++block)
+      for (uint32_t row = 0; row < product.cta_rows(); ++row)
+        for (uint32_t chunk = 0; chunk < metadata_chunks(product); ++chunk) {
+          const TensorMetadata at = metadata_of(mma, block, row, chunk);
+          TensorMemory& memory = *cta->tensor.memory;
+          if ((memory.written(at.cell.column)[at.cell.lane / kWarpSize] >> at.cell.lane % kWarpSize & 1) ==
+              0) {
+            report_unwritten(x, in, *cta, "the metadata", at.cell.lane, at.cell.column, lane);
+            return true;
+          }
+          const uint32_t bits = memory.column(at.cell.column)[at.cell.lane] >> at.bit & 15;
+          if ((legal >> bits & 1) != 0)
+            continue;
+          const std::string text = fmt::format(
+              "the metadata of row {}, chunk {} of A, bits {} to {} at lane {}, column {} of tensor "
+              "memory, is {:#06b}",
+              row, chunk, at.bit, at.bit + 3, at.cell.lane, at.cell.column, bits);
+          if ((same >> bits & 1) == 0 || x.launch->config.check) {
+            x.fault(in, FaultKind::illegal_instruction, text + " (undefined behaviour)", lane,
+                    {is_of_two ? "legal: 0b0100, the first of the two columns, or 0b1110, the second"
+                               : "legal: 0b0100, 0b0110, 0b1000, 0b1001, 0b1100, 0b1101, 0b1110"});
+            return false;
+          }
+          if (doubtful.empty())
+            doubtful = text;
+        }
+  if (!doubtful.empty())
+    x.remark(in, doubtful +
+                     ": the PTX ISA leaves undefined what two indices that are the same choose. In this "
+                     "run both elements meet the one column; where they are zeros it makes no difference");
+  return true;
+}
+
+// D lies in 16 of each 32 lanes, and this operand with it. False after a fault.
+bool check_half(Exec& x, const DecodedInst& in, const TensorMma& mma, TensorAddress at, std::string_view name,
+                int lane) {
+  if (!has_halves(*mma.product) || at.lane == mma.d_cell.lane)
+    return true;
+  x.misuse(in, "tcgen05.address",
+           fmt::format("{} begins at lane {} of tensor memory, and D at lane {} (undefined behaviour)", name,
+                       at.lane, mma.d_cell.lane),
+           lane, {"legal: the same lane"}, at.encode());
+  return false;
+}
+
+// The metadata of a sparse A. False after a fault.
+bool find_metadata(Exec& x, const DecodedInst& in, TensorAddress at, int lane, TensorMma& mma) {
+  const TensorProduct& product = *mma.product;
+  uint32_t selector = 0;
+  if (layout::has_metadata_selector(product.metadata_bits)) {
+    selector = product.descriptor.sparsity_selector;
+    if (at.column % 2 != 0 || selector > 1) {
+      x.fault(
+          in, FaultKind::unsupported,
+          fmt::format("metadata at column {} with the sparsity selector {}: which column that is, is known "
+                      "for even columns and the selectors 0 and 1 alone",
+                      at.column, selector),
+          lane);
+      return false;
+    }
+  }
+  mma.metadata_cell = {at.lane, at.column + selector};
+  return check_operand(x, in, mma, {at.lane, mma.metadata_cell.column}, has_halves(product),
+                       layout::metadata_columns(product.metadata_bits), "the metadata", lane) &&
+         check_half(x, in, mma, at, "the metadata", lane) && check_metadata(x, in, mma, lane);
+}
+
 // What one lane asks for; false after a fault.
 bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
   const auto& plan = x.plan<TensorMmaPlan>(in);
@@ -196,22 +291,31 @@ bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
     const TensorAddress a = address(kA, plan.a_offset);
     if (!check_operand(x, in, mma, a, halves, kTensorRowBytes / 4, "A", lane))
       return false;
+    if (!check_half(x, in, mma, a, "A", lane))
+      return false;
     mma.a_cell = {a.lane, a.column};
   } else {
-    mma.a = find_shared(x, in, mma, x.src_lane(in, kA, lane), product.descriptor.transpose_a,
-                        product.cta_rows(), "a-desc", lane);
-    if (!mma.a)
+    mma.a = TensorShared{.mn_major = product.descriptor.transpose_a,
+                         .rows = product.cta_rows(),
+                         .row_chunks = product.a_chunks};
+    if (!find_shared(x, in, mma, x.src_lane(in, kA, lane), *mma.a, "a-desc", lane))
       return false;
   }
-  const auto b = find_shared(x, in, mma, x.src_lane(in, kB, lane), product.descriptor.transpose_b,
-                             product.cta_columns, "b-desc", lane);
-  if (!b)
+  if (plan.metadata_source >= 0 &&
+      !find_metadata(x, in, address(plan.metadata_source, plan.metadata_offset), lane, mma))
     return false;
-  mma.b = *b;
+  if (plan.mask_source >= 0 && !read_mask(x, in, lane, mma))
+    return false;
+  mma.b = {.mn_major = product.descriptor.transpose_b,
+           .first = mma.mask.shift,
+           .rows = product.cta_columns,
+           .row_chunks = product.b_chunks};
+  if (!find_shared(x, in, mma, x.src_lane(in, kB, lane), mma.b, "b-desc", lane))
+    return false;
   if (product.scales != 0) {
-    const auto of_a =
-        find_scales(x, in, mma, address(kScaleA, plan.a_scales_offset), product.cta_rows(), "scale-A", lane);
-    const auto of_b = of_a ? find_scales(x, in, mma, address(kScaleB, plan.b_scales_offset),
+    const auto of_a = find_scales(x, in, mma, address(plan.a_scales_source, plan.a_scales_offset),
+                                  product.cta_rows(), "scale-A", lane);
+    const auto of_b = of_a ? find_scales(x, in, mma, address(plan.b_scales_source, plan.b_scales_offset),
                                          product.block_columns, "scale-B", lane)
                            : std::nullopt;
     if (!of_b)
@@ -224,7 +328,7 @@ bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
   constexpr uint32_t kMostWords = 2 * TensorMemory::kQuarters;
   for (uint32_t i = 0; i < std::min(plan.disable_words, kMostWords); ++i)
     mma.disabled[i / TensorMemory::kQuarters][i % TensorMemory::kQuarters] =
-        static_cast<LaneMask>(x.src_lane(in, kDisable + static_cast<int>(i), lane));
+        static_cast<LaneMask>(x.src_lane(in, plan.disable_source + static_cast<int>(i), lane));
   return true;
 }
 
@@ -269,6 +373,9 @@ uint32_t scales_of_row(const ptx::Instruction& instruction, layout::TensorKind k
   return kind == layout::TensorKind::mxf8f6f4 ? 1 : 2;
 }
 
+// Operands: [d], a, b, of a sparse A [metadata], idesc; then of a block-scaled product the addresses of its
+// scale factors, of others disable-output-lane; the predicate; and then scale-input-d or, of .ws, the
+// zero-column mask.
 bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   const auto& operands = instruction.operands;
   TensorMmaPlan& plan = d.make_plan<TensorMmaPlan>(in);
@@ -279,43 +386,52 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
       has_kind = true;
     }
   const auto machine = isa::arithmetic_of(d.program().arch().sm);
-  const size_t after_descriptor = 4;
-  const size_t disable =
-      after_descriptor < operands.size() && operands[after_descriptor].kind == ptx::OperandKind::vector
-          ? d.count(after_descriptor)
-          : 0;
-  const bool is_scaled = layout::is_block_scaled(plan.kind);
-  const size_t enable = after_descriptor + (is_scaled ? 2 : disable != 0 ? 1 : 0);
   if (!has_kind || !machine || has_word_not_modelled(instruction))
     return false;
-  plan.instruction.cta_group = instruction.has(Qual::cta_group_2) ? 2 : 1;
-  plan.instruction.scale_vec = is_scaled ? scales_of_row(instruction, plan.kind) : 0;
-  if (operands.size() > enable + 1)
-    plan.scale_d = static_cast<int>(operands[enable + 1].bits);
   plan.machine = *machine;
-  plan.disable_words = static_cast<uint32_t>(disable);
+  plan.instruction.cta_group = instruction.has(Qual::cta_group_2) ? 2 : 1;
+  plan.instruction.ws =
+      instruction.opcode == Opcode::tcgen05_mma_ws || instruction.opcode == Opcode::tcgen05_mma_ws_sp;
+  plan.instruction.sp =
+      instruction.opcode == Opcode::tcgen05_mma_sp || instruction.opcode == Opcode::tcgen05_mma_ws_sp;
   plan.instruction.a_in_tensor_memory = operands[1].kind == ptx::OperandKind::address;
-  const PlacedAddress to = d.address(0);
-  plan.d_offset = to.offset;
-  std::vector<Slot> srcs{to.base};
-  if (plan.instruction.a_in_tensor_memory) {
-    const PlacedAddress a = d.address(1);
-    plan.a_offset = a.offset;
-    srcs.push_back(a.base);
-  } else {
-    srcs.push_back(d.src(1, Type::b64));
-  }
-  srcs.push_back(d.src(2, Type::b64));
-  srcs.push_back(d.src(3, Type::b32));
-  srcs.push_back(d.src(enable, Type::pred));
-  if (disable != 0)
-    d.add_srcs(srcs, after_descriptor, Type::b32);
+  std::vector<Slot> srcs;
+  const auto add = [&](Slot slot) {
+    srcs.push_back(slot);
+    return static_cast<int>(srcs.size()) - 1;
+  };
+  const auto add_address = [&](size_t operand, int64_t& offset) {
+    const PlacedAddress address = d.address(operand);
+    offset = address.offset;
+    return add(address.base);
+  };
+  const size_t next = plan.instruction.sp ? 5 : 4; // behind idesc
+  const bool is_scaled = layout::is_block_scaled(plan.kind);
+  const bool disables = !is_scaled && operands[next].kind == ptx::OperandKind::vector;
+  const size_t enable = next + (is_scaled ? 2 : disables ? 1 : 0);
+  add_address(0, plan.d_offset);
+  if (plan.instruction.a_in_tensor_memory)
+    add_address(1, plan.a_offset);
+  else
+    add(d.src(1, Type::b64));
+  add(d.src(2, Type::b64));
+  add(d.src(next - 1, Type::b32));
+  add(d.src(enable, Type::pred));
+  if (plan.instruction.sp)
+    plan.metadata_source = add_address(3, plan.metadata_offset);
   if (is_scaled) {
-    const PlacedAddress of_a = d.address(after_descriptor), of_b = d.address(after_descriptor + 1);
-    plan.a_scales_offset = of_a.offset;
-    plan.b_scales_offset = of_b.offset;
-    srcs.insert(srcs.end(), {of_a.base, of_b.base});
+    plan.instruction.scale_vec = scales_of_row(instruction, plan.kind);
+    plan.a_scales_source = add_address(next, plan.a_scales_offset);
+    plan.b_scales_source = add_address(next + 1, plan.b_scales_offset);
+  } else if (disables) {
+    plan.disable_source = static_cast<int>(srcs.size());
+    plan.disable_words = static_cast<uint32_t>(d.count(next));
+    d.add_srcs(srcs, next, Type::b32);
   }
+  if (operands.size() > enable + 1 && plan.instruction.ws)
+    plan.mask_source = add(d.src(enable + 1, Type::b64));
+  else if (operands.size() > enable + 1)
+    plan.scale_d = static_cast<int>(operands[enable + 1].bits);
   in.handler = run_mma;
   d.set_operands(in, {}, srcs);
   return true;
@@ -324,7 +440,8 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
 } // namespace
 
 void add_tensor_mma_selectors(SelectorTable& table) {
-  table.add(Opcode::tcgen05_mma, select_mma);
+  table.add({Opcode::tcgen05_mma, Opcode::tcgen05_mma_sp, Opcode::tcgen05_mma_ws, Opcode::tcgen05_mma_ws_sp},
+            select_mma);
 }
 
 } // namespace lemma::vgpu
