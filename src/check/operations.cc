@@ -75,6 +75,8 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
     lanes = x.active;
     warp.registers.issue(x, warp.knowledge.products, reports_registers());
     break;
+  case AsyncGroup::tensor_st: // told by moves_tensor()
+    return;
   case AsyncGroup::none: {
     if (operation.is_in_order()) { // each thread's are complete when a commit behind them has arrived
       LaneGroups& groups = groups_of(cluster, warp.knowledge.tensor);

@@ -1,8 +1,7 @@
 // tcgen05.ld, st, wait and fence: the cells of a warp's quarter of tensor memory, to and from registers.
 //
-// Here both are done when they are executed: of ld the hardware respects that a later instruction needs its
-// registers, and a wait has nothing left to wait for. The half of a cell that `.unpack::16b` does not write
-// is zero: assumed.
+// A load is done when it is executed: the hardware respects that a later instruction needs its registers, and
+// wait::ld has nothing left to wait for. A store takes its registers then, and writes by wait::st.
 //
 // What a warp may not do and can be seen is a fault: a quarter that is another warp's, columns that are not
 // the CTA's, lanes that disagree about the address. An address without lanes names the quarter of the warp
@@ -11,9 +10,11 @@
 // PTX ISA: "tcgen05.ld", "tcgen05.st", "tcgen05.wait", "tcgen05.fence".
 // Tests: tests/unit/vgpu/tensor_memory_test.cc.
 #include "layout/tensor_memory.h"
+#include "vgpu/async/tensor_st.h"
 #include "vgpu/code/decoder.h"
 #include "vgpu/engine/observer.h"
 #include "vgpu/handlers/matrix/matrix_operands.h"
+#include "vgpu/handlers/memory/async_operands.h"
 #include "vgpu/handlers/tensor/tensor_operands.h"
 
 #include <fmt/format.h>
@@ -156,6 +157,27 @@ Step run_load(Exec& x, const DecodedInst& in) {
   return Step::next;
 }
 
+// Later: as late as its warp's wait::st.
+bool start_store(Exec& x, const DecodedInst& in, const TensorMovePlan& plan, const Located& located) {
+  TensorSt st{.cta = x.cta,
+              .at = {located.lane, located.column},
+              .cells = &plan.cells,
+              .packed = plan.packed,
+              .values = {}};
+  for (int r = 0; r < in.op_count - 1; ++r) {
+    const auto* values = x.src<uint32_t>(in, r + 1);
+    st.values.insert(st.values.end(), values, values + kWarpSize);
+  }
+  AsyncOperation operation;
+  operation.kind = AsyncKind::tensor_st;
+  operation.group = AsyncGroup::tensor_st;
+  operation.proxy = Proxy::generic;
+  operation.issuer = x.issuer(in, 0);
+  operation.bytes = static_cast<uint32_t>(st.values.size() * sizeof(uint32_t));
+  operation.st = std::make_shared<const TensorSt>(std::move(st));
+  return start(x, std::move(operation));
+}
+
 Step run_store(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
@@ -165,19 +187,12 @@ Step run_store(Exec& x, const DecodedInst& in) {
   if (!located.memory)
     return Step::stopped;
   tell_move(x, plan, located, true);
+  if (x.launch->config.async != AsyncMode::eager || x.watch.is_on() || !plan.is_row_of_lanes)
+    return start_store(x, in, plan, located) ? Step::next : Step::stopped;
   for (int r = 0; r < in.op_count - 1; ++r) {
-    const std::span<const TensorCell> cells = plan.cells_of(r);
-    const auto* values = x.src<uint32_t>(in, r + 1);
-    if (plan.is_row_of_lanes) {
-      std::memcpy(&located.cell(cells[0]), values, kWarpSize * sizeof *values);
-      located.written(cells[0]) = kAllLanes;
-      continue;
-    }
-    for (size_t i = 0; i < cells.size(); ++i) {
-      const uint32_t value = values[i / plan.cells_of_value()];
-      located.cell(cells[i]) = plan.packed ? value >> 16 * (i % 2) & 0xffff : value;
-      located.written(cells[i]) |= located.bit(cells[i]);
-    }
+    const TensorCell at = plan.cells_of(r)[0];
+    std::memcpy(&located.cell(at), x.src<uint32_t>(in, r + 1), kWarpSize * sizeof(uint32_t));
+    located.written(at) = kAllLanes;
   }
   x.effect();
   return Step::next;
@@ -188,11 +203,13 @@ Step run_wait(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
     return step;
+  if (kOrder == TensorOrder::wait_st)
+    x.async().complete(x.thread(0), AsyncGroup::tensor_st);
   x.watch.tell(&Observer::orders_tensor, x, kOrder);
   return Step::next;
 }
 
-// Whatever came before is done.
+// Operations run in an order that has no need of them.
 template <TensorOrder kOrder>
 Step run_fence(Exec& x, const DecodedInst&) {
   x.watch.tell(&Observer::orders_tensor, x, kOrder);
