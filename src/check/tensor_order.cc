@@ -3,9 +3,9 @@
 // tcgen05.mma, cp, ld and st are asynchronous: an operation comes after an earlier one only if that is known
 // to be complete - by tcgen05.wait, of a warp's own ld and st, or by an mbarrier that a tcgen05.commit has
 // arrived at - and if fences have carried this over (knowledge.h): before_thread_sync, or a commit, by the
-// one thread, whatever synchronizes the two, after_thread_sync by the other. Two pairs need no more than
-// their order of issue, in one thread or through fences: a product after one that adds to the same D, and a
-// product after a copy.
+// one thread, whatever synchronizes the two, after_thread_sync by the other. Some pairs need no more than
+// their order of issue, in one thread or through fences: a product after one that adds to the same D, after a
+// copy and after a shift; a shift after a product; tcgen05.cp.4x256b after a shift.
 //
 // Compilers and libraries leave fences out where a release and an acquire, or a barrier, order the two anyway
 // (Triton 3.9, CUTLASS 4), and no GPU is known to mind: in a module that has no such fence at all a missing
@@ -17,6 +17,7 @@
 #include "check/checker.h"
 #include "vgpu/async/tensor_cp.h"
 #include "vgpu/async/tensor_mma.h"
+#include "vgpu/async/tensor_shift.h"
 
 #include <fmt/format.h>
 
@@ -49,6 +50,8 @@ std::string_view name_of(TensorDeed deed) {
     return "tcgen05.mma";
   case TensorDeed::copy:
     return "tcgen05.cp";
+  case TensorDeed::shift:
+    return "tcgen05.shift";
   case TensorDeed::release:
     return "tcgen05.dealloc";
   }
@@ -66,11 +69,19 @@ bool is_own(const TensorOperation& earlier, const TensorOperation& later) {
 }
 
 bool is_pipelined(const Use& earlier, const Use& later) {
-  if (later.by->deed != TensorDeed::product)
+  const TensorDeed first = earlier.by->deed;
+  switch (later.by->deed) {
+  case TensorDeed::product:
+    return first == TensorDeed::copy || first == TensorDeed::shift ||
+           (first == TensorDeed::product && earlier.writes && later.writes &&
+            earlier.by->accumulator == later.by->accumulator);
+  case TensorDeed::copy:
+    return first == TensorDeed::shift && later.by->is_of_4x256b;
+  case TensorDeed::shift:
+    return first == TensorDeed::product;
+  default:
     return false;
-  return earlier.by->deed == TensorDeed::copy ||
-         (earlier.by->deed == TensorDeed::product && earlier.writes && later.writes &&
-          earlier.by->accumulator == later.by->accumulator);
+  }
 }
 
 bool is_habit(const Use& earlier, const Use& later) {
@@ -285,14 +296,18 @@ void Checker::use_tensor_memory(ClusterState& cluster, const WarpState& warp,
   });
 }
 
-// tcgen05.mma and cp; `agent`, `epoch`: of what the thread's next commit completes.
+// tcgen05.mma, cp and shift; `agent`, `epoch`: of what the thread's next commit completes.
 void Checker::issues_in_tensor_memory(ClusterState& cluster, const vgpu::Exec& x,
                                       const vgpu::AsyncOperation& operation, uint32_t agent, Epoch epoch) {
   const WarpState& warp = cluster.warp(x);
-  TensorOperation made =
-      tensor_operation(cluster, x, operation.mma ? TensorDeed::product : TensorDeed::copy, agent, epoch);
+  TensorOperation made = tensor_operation(cluster, x,
+                                          operation.mma  ? TensorDeed::product
+                                          : operation.cp ? TensorDeed::copy
+                                                         : TensorDeed::shift,
+                                          agent, epoch);
   made.who = Statement::of(operation.issuer);
   made.lane = operation.issuer.lane;
+  made.is_of_4x256b = operation.cp && operation.cp->shape == layout::CopyShape::s4x256b;
   if (operation.mma) {
     const layout::TensorInstructionDescriptor& descriptor = operation.mma->product->descriptor;
     const layout::TensorCell d = operation.mma->d_cell;
@@ -300,14 +315,16 @@ void Checker::issues_in_tensor_memory(ClusterState& cluster, const vgpu::Exec& x
                         static_cast<uint32_t>(descriptor.kind)};
   }
   const auto shared = std::make_shared<const TensorOperation>(made);
+  const auto use = [&](bool writes, const EachTensorCell& each) {
+    use_tensor_memory(cluster, warp, shared, writes, each);
+  };
   if (operation.mma) {
-    use_tensor_memory(cluster, warp, shared, false,
-                      [&](const vgpu::TensorVisit& visit) { each_cell_read(*operation.mma, visit); });
-    use_tensor_memory(cluster, warp, shared, true,
-                      [&](const vgpu::TensorVisit& visit) { each_cell_written(*operation.mma, visit); });
+    use(false, [&](const vgpu::TensorVisit& visit) { each_cell_read(*operation.mma, visit); });
+    use(true, [&](const vgpu::TensorVisit& visit) { each_cell_written(*operation.mma, visit); });
+  } else if (operation.cp) {
+    use(true, [&](const vgpu::TensorVisit& visit) { each_cell_written(*operation.cp, visit); });
   } else {
-    use_tensor_memory(cluster, warp, shared, true,
-                      [&](const vgpu::TensorVisit& visit) { each_cell_written(*operation.cp, visit); });
+    use(true, [&](const vgpu::TensorVisit& visit) { each_cell(*operation.shift, visit); });
   }
 }
 

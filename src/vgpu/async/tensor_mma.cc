@@ -113,7 +113,8 @@ void gather_tensor(const TensorMma& mma, const Part& part, std::byte* tile) {
     const uint32_t* lanes =
         part.lanes(mma.a_cell.column + column) + mma.a_cell.lane + product.block_lane(part.block);
     for (size_t row = 0; row < product.row_lanes.size(); ++row)
-      std::memcpy(to + row * kTensorRowBytes + size_t{column} * 4, lanes + product.row_lanes[row], 4);
+      std::memcpy(to + row * kTensorRowBytes + size_t{column} * 4,
+                  lanes + product.row_lanes[mma.shifts_a && row != 0 ? row - 1 : row], 4);
   }
   for (size_t at = 0; at < dense.size(); at += layout::kChunkBytes)
     unpack_dense(&dense[at], tile + 2 * at);

@@ -281,7 +281,7 @@ TEST(TensorMemory, StoresAreAsLateAsTheirWait) {
   kernel.config().async = AsyncMode::late;
   EXPECT_EQ(fault_text(kernel.run({kernel.buffer(std::vector<uint32_t>(256))})),
             "illegal instruction: the CTA gives back columns 0 to 63 of tensor memory, which a tcgen05.st at "
-            "line 17 "
+            "line 19 "
             "uses, and nobody has waited for it (undefined behaviour)");
 }
 

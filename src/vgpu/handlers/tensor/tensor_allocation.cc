@@ -3,6 +3,7 @@
 #include "vgpu/handlers/tensor/tensor_allocation.h"
 
 #include "vgpu/async/tensor_cp.h"
+#include "vgpu/async/tensor_shift.h"
 #include "vgpu/async/tensor_st.h"
 #include "vgpu/code/decoder.h"
 #include "vgpu/engine/observer.h"
@@ -183,6 +184,7 @@ Step run_dealloc(Exec& x, const DecodedInst& in) {
   if (const AsyncOperation* user = x.async().find([&](const AsyncOperation& operation) {
         return (operation.mma && accesses(*operation.mma, *x.cta, block->column, block->columns)) ||
                (operation.cp && accesses(*operation.cp, *x.cta, block->column, block->columns)) ||
+               (operation.shift && accesses(*operation.shift, *x.cta, block->column, block->columns)) ||
                (operation.st && accesses(*operation.st, *x.cta, block->column, block->columns));
       }))
     return x.misuse(

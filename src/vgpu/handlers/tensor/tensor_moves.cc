@@ -10,6 +10,7 @@
 // PTX ISA: "tcgen05.ld", "tcgen05.st", "tcgen05.wait", "tcgen05.fence".
 // Tests: tests/unit/vgpu/tensor_memory_test.cc.
 #include "layout/tensor_memory.h"
+#include "numeric/arithmetic.h"
 #include "vgpu/async/tensor_st.h"
 #include "vgpu/code/decoder.h"
 #include "vgpu/engine/observer.h"
@@ -33,11 +34,12 @@ using layout::TensorShape;
 
 struct TensorMovePlan {
   TensorShape shape = TensorShape::s32x32b;
-  uint32_t columns = 0;         // from the address on; of .16x32bx2, of either half
-  uint32_t second_half = 0;     // of .16x32bx2: where it begins
-  int64_t offset = 0;           // of the address
-  bool packed = false;          // .pack::16b, .unpack::16b
-  bool is_row_of_lanes = false; // register r has the quarter's lanes of column r
+  uint32_t columns = 0;                                 // from the address on; of .16x32bx2, of either half
+  uint32_t second_half = 0;                             // of .16x32bx2: where it begins
+  int64_t offset = 0;                                   // of the address
+  bool packed = false;                                  // .pack::16b, .unpack::16b
+  uint32_t (*reduce)(uint32_t a, uint32_t b) = nullptr; // of .red: of each lane's registers
+  bool is_row_of_lanes = false;                         // register r has the quarter's lanes of column r
   // Of register r and thread t, from the cell of the address: [r * 32 + t]; packed, two each.
   std::vector<TensorCell> cells;
   std::vector<LaneMask> lanes; // the same cells: lanes, by column
@@ -141,7 +143,8 @@ Step run_load(Exec& x, const DecodedInst& in) {
   if (!located.memory)
     return Step::stopped;
   tell_move(x, plan, located, false);
-  for (int r = 0; r < in.dst_count; ++r) {
+  const int registers = in.dst_count - (plan.reduce ? 1 : 0);
+  for (int r = 0; r < registers; ++r) {
     const std::span<const TensorCell> cells = plan.cells_of(r);
     auto* d = x.dst<uint32_t>(in, r);
     if (plan.is_row_of_lanes && located.written(cells[0]) == kAllLanes) [[likely]] {
@@ -154,6 +157,14 @@ Step run_load(Exec& x, const DecodedInst& in) {
                     ? (located.cell(cells[2 * lane]) & 0xffff) | located.cell(cells[2 * lane + 1]) << 16
                     : located.cell(cells[lane]);
   }
+  if (plan.reduce)
+    for (size_t lane = 0; lane < kWarpSize; ++lane) {
+      uint32_t result = x.dst<uint32_t>(in, 0)[lane];
+      result = plan.reduce(result, result); // of one that is NaN, or a magnitude
+      for (int r = 1; r < registers; ++r)
+        result = plan.reduce(result, x.dst<uint32_t>(in, r)[lane]);
+      x.dst<uint32_t>(in, registers)[lane] = result;
+    }
   return Step::next;
 }
 
@@ -216,10 +227,38 @@ Step run_fence(Exec& x, const DecodedInst&) {
   return Step::next;
 }
 
-// Operands: ld {d}, [taddr]{, immHalfSplitoff}; st [taddr]{, immHalfSplitoff}, {r}.
+// Minimum and maximum of f32, or of the magnitudes: as redux.sync has them.
+template <bool kMax, bool kAbs, bool kNan>
+uint32_t combine_f32(uint32_t a, uint32_t b) {
+  constexpr uint32_t kMask = kAbs ? 0x7fffffff : 0xffffffff;
+  constexpr numeric::MinMaxOptions options{.nan = kNan};
+  constexpr numeric::FloatFormat f32 = numeric::FloatFormat::f32;
+  return static_cast<uint32_t>(kMax ? numeric::max(f32, a & kMask, b & kMask, options)
+                                    : numeric::min(f32, a & kMask, b & kMask, options));
+}
+
+template <bool kMax>
+auto reduction_of(const ptx::Instruction& instruction) -> uint32_t (*)(uint32_t, uint32_t) {
+  const auto of = []<class T>(T) -> uint32_t (*)(uint32_t, uint32_t) {
+    return [](uint32_t a, uint32_t b) {
+      const T x = static_cast<T>(a), y = static_cast<T>(b);
+      return static_cast<uint32_t>(kMax ? std::max(x, y) : std::min(x, y));
+    };
+  };
+  const bool abs = instruction.has(Qual::abs);
+  if (instruction.has(Qual::NaN))
+    return abs ? combine_f32<kMax, true, true> : combine_f32<kMax, false, true>;
+  if (instruction.type() == Type::f32)
+    return abs ? combine_f32<kMax, true, false> : combine_f32<kMax, false, false>;
+  return instruction.type() == Type::s32 ? of(int32_t{}) : of(uint32_t{});
+}
+
+// Operands: ld {d}, [taddr]{, immHalfSplitoff}, of .red {d}, d, [taddr] and so on; st [taddr]{,
+// immHalfSplitoff}, {r}.
 bool select_move(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
-  const bool loads = instruction.opcode == Opcode::tcgen05_ld;
-  const size_t address_at = loads ? 1 : 0;
+  const bool reduces = instruction.opcode == Opcode::tcgen05_ld_red;
+  const bool loads = instruction.opcode == Opcode::tcgen05_ld || reduces;
+  const size_t address_at = reduces ? 2 : loads ? 1 : 0;
   TensorMovePlan& plan = d.make_plan<TensorMovePlan>(in);
   for (const Qual qual : instruction.quals())
     if (const std::optional<TensorShape> shape =
@@ -251,6 +290,11 @@ bool select_move(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
     d.add_dsts(dsts, values_at, Type::b32);
   else
     d.add_srcs(srcs, values_at, Type::b32);
+  if (reduces) {
+    plan.reduce =
+        instruction.has(Qual::max) ? reduction_of<true>(instruction) : reduction_of<false>(instruction);
+    dsts.push_back(d.dst(1, Type::b32));
+  }
   in.handler = loads ? run_load : run_store;
   d.set_operands(in, dsts, srcs);
   return true;
@@ -266,7 +310,7 @@ bool select_order(Decoder& d, const ptx::Instruction&, DecodedInst& in) {
 } // namespace
 
 void add_tensor_move_selectors(SelectorTable& table) {
-  table.add({Opcode::tcgen05_ld, Opcode::tcgen05_st}, select_move);
+  table.add({Opcode::tcgen05_ld, Opcode::tcgen05_ld_red, Opcode::tcgen05_st}, select_move);
   table.add(Opcode::tcgen05_wait_ld, select_order<run_wait<TensorOrder::wait_ld>>);
   table.add(Opcode::tcgen05_wait_st, select_order<run_wait<TensorOrder::wait_st>>);
   table.add(Opcode::tcgen05_fence_before_thread_sync,
