@@ -36,6 +36,32 @@ class Bytes:
 
 
 @dataclass
+class TensorMap:
+    """A tensor map of another argument's memory, dimensions and box innermost first."""
+
+    argument: int  # its number
+    type: str
+    dims: list
+    box: list
+    swizzle: str = "128B"
+
+    def fields(self):
+        element_bytes = {"u8": 1, "f16": 2, "bf16": 2, "f32": 4}[self.type]
+        return {
+            "arg": self.argument,
+            "type": self.type,
+            "dims": self.dims,
+            "strides_bytes": [math.prod(self.dims[: i + 1]) * element_bytes for i in range(len(self.dims) - 1)],
+            "box": self.box,
+            "element_strides": [1] * len(self.dims),
+            "interleave": "none",
+            "swizzle": self.swizzle,
+            "oob_fill": "zeros",
+            "l2_promotion": "none",
+        }
+
+
+@dataclass
 class In:
     """A buffer that the kernel reads."""
 
@@ -85,6 +111,7 @@ class Launch:
         None  # what the kernel prints, in any order; only lines that start with "p: " count
     )
     late: bool = False  # --async=late; the virtual GPU only
+    options: list = field(default_factory=list)  # of lemma run; the virtual GPU only
 
 
 @dataclass
@@ -1618,6 +1645,46 @@ def mma_ldmatrix_gemm():
         "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r63, %r64, %r65, %r66}, [%r16];",
     )
     return Program([Launch((n // 32, m // 32), (128,), args)], mutant)
+
+
+# ---- Tensor cores of sm_100 ---------------------------------------------------------------------------------
+
+
+def in_every_way(*launches):
+    """Each launch as it is, late, at random times, and in eight schedules."""
+    ways = [[], ["--async", "late"], ["--async", "random", "--seed", "3"], ["--explore", "8"]]
+    return [dataclasses.replace(launch, options=way) for way in ways for launch in launches]
+
+
+def to_bf16(x):
+    """f32, to nearest even, as bits; finite numbers."""
+    bits = x.view(np.uint32)
+    return (bits + 0x7FFF + (bits >> 16 & 1) >> 16).astype(np.uint16)
+
+
+F16_LEAST = (-14, -14)  # the first normal number's exponent, of A and B
+
+
+@program
+def tcgen05_gemm():
+    r, m, n, k = rng(), 500, 456, 424
+    a, b = r.standard_normal((m, k)).astype(np.float16), r.standard_normal((n, k)).astype(np.float16)
+    padded = ((0, 0), (0, -k % 16))
+    a32, b32 = (np.pad(x.astype(np.float32), padded) for x in (a, b))
+    d = exact.tensor_product(a32, b32.T, 16, F16_LEAST)
+    sizes = Bytes(np.array([m, n, k], np.int32))
+    f32 = [TensorMap(4, "f16", [k, m], [64, 128]), TensorMap(5, "f16", [k, n], [64, 128]), Out(d), sizes, In(a), In(b)]
+    bf16 = [*f32[:2], TensorMap(6, "bf16", [n, m], [64, 128]), sizes, In(a), In(b), Out(to_bf16(d))]
+    smem = 3 * 32768
+    launches = in_every_way(
+        Launch((5,), (192,), f32, "gemm_f32", smem), Launch((5,), (192,), bf16, "gemm_bf16", smem + 32768)
+    )
+    # The first sixteen of K of B for the second.
+    mutant = Mutant(
+        "tcgen05.mma.cta_group::1.kind::f16 [%r33], %rd9, %rd10, %r144, adds;",
+        "tcgen05.mma.cta_group::1.kind::f16 [%r33], %rd9, %rd8, %r144, adds;",
+    )
+    return Program(launches, mutant, on_gpu=False)
 
 
 # ---- Printing ----------------------------------------------------------------------------------------------
