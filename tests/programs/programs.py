@@ -1662,15 +1662,26 @@ def to_bf16(x):
     return (bits + 0x7FFF + (bits >> 16 & 1) >> 16).astype(np.uint16)
 
 
+def from_bf16(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def padded(array, step, axis):
+    """With zeros up to a multiple of step."""
+    widths = [(0, 0)] * array.ndim
+    widths[axis] = (0, -array.shape[axis] % step)
+    return np.pad(array, widths)
+
+
 F16_LEAST = (-14, -14)  # the first normal number's exponent, of A and B
+BF16_LEAST = (-126, -126)
 
 
 @program
 def tcgen05_gemm():
     r, m, n, k = rng(), 500, 456, 424
     a, b = r.standard_normal((m, k)).astype(np.float16), r.standard_normal((n, k)).astype(np.float16)
-    padded = ((0, 0), (0, -k % 16))
-    a32, b32 = (np.pad(x.astype(np.float32), padded) for x in (a, b))
+    a32, b32 = (padded(x.astype(np.float32), 16, 1) for x in (a, b))
     d = exact.tensor_product(a32, b32.T, 16, F16_LEAST)
     sizes = Bytes(np.array([m, n, k], np.int32))
     f32 = [TensorMap(4, "f16", [k, m], [64, 128]), TensorMap(5, "f16", [k, n], [64, 128]), Out(d), sizes, In(a), In(b)]
@@ -1683,6 +1694,27 @@ def tcgen05_gemm():
     mutant = Mutant(
         "tcgen05.mma.cta_group::1.kind::f16 [%r33], %rd9, %rd10, %r144, adds;",
         "tcgen05.mma.cta_group::1.kind::f16 [%r33], %rd9, %rd8, %r144, adds;",
+    )
+    return Program(launches, mutant, on_gpu=False)
+
+
+@program
+def tcgen05_gemm_pair():
+    r, m, n, k = rng(), 520, 456, 344
+    a, b = (to_bf16(r.standard_normal(shape).astype(np.float32)) for shape in ((m, k), (k, n)))
+    d = exact.tensor_product(padded(from_bf16(a), 16, 1), padded(from_bf16(b), 16, 0), 16, BF16_LEAST)
+    maps = [
+        TensorMap(6, "bf16", [k, m], [64, 128]),
+        TensorMap(7, "bf16", [n, k], [64, 64]),
+        TensorMap(8, "f32", [n, m], [32, 128]),
+    ]
+    args = [*maps, *(Value("s32", v) for v in (m, n, k)), In(a), In(b), Out(d)]
+    launches = in_every_way(Launch((4,), (192,), args, smem=3 * 32768 + 32768))
+    # The even CTA alone hears that a tile is complete.
+    mutant = Mutant(
+        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r183], %rs3;",
+        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [%r183];",
+        "hang",
     )
     return Program(launches, mutant, on_gpu=False)
 

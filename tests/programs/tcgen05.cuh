@@ -29,3 +29,12 @@
                "tcgen05.mma." how " [%0], %1, %2, %3, adds;\n\t}" ::"r"(d),                                  \
                "l"(a), "l"(b), "r"(shape), "r"((uint32_t)(adds))                                             \
                : "memory")
+
+// ---- descriptors
+// Rows of K of 64 columns of 16 bits, swizzled as a tensor map with 128B swizzle leaves them, and 64 more
+// columns each `next` bytes on; sixteen of K are 128 more.
+__device__ inline uint64_t columns_descriptor(uint32_t tile, uint32_t next) {
+  return (tile & 0x3ffff) >> 4 | uint64_t(next >> 4) << 16 | 64ull << 32 | 1ull << 46 | 2ull << 61;
+}
+// Beside product_shape(m, n), which is of f16.
+constexpr uint32_t of_bf16 = 1u << 7 | 1u << 10, transposed_b = 1u << 16;
