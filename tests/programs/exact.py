@@ -227,14 +227,14 @@ def _toward_zero(x):
     return np.where(beyond, np.nextafter(y, np.float32(0)), y)
 
 
-def _add_products(a, b, exponents_a, exponents_b, c, fraction_bits):
+def _add_products(a, b, exponents_a, exponents_b, c, fraction_bits, half):
     """One instruction: a [m, k] and b [k, n] f32 whose products f32 holds, c [m, n] f32."""
-    largest = exponents(c, -126)
+    largest = exponents(c, -14 if half else -126)
     sums = np.empty(c.shape, np.int16)
     for i in range(a.shape[1]):
         np.add(exponents_a[:, i, None], exponents_b[None, i], out=sums)
         np.maximum(largest, sums, out=largest)
-    largest[largest < -8000 // 2] = 0  # all are zeros
+    largest[largest < ZERO_EXPONENT // 2] = 0  # all are zeros
     unit = largest.astype(np.int32) - fraction_bits
     scale = np.ldexp(np.float32(1), -unit)
     total = np.trunc(c * scale).astype(np.float64)
@@ -244,16 +244,18 @@ def _add_products(a, b, exponents_a, exponents_b, c, fraction_bits):
         np.multiply(product, scale, out=product)
         np.trunc(product, out=product)
         total += product
-    return _toward_zero(np.ldexp(total, unit)) + np.float32(0)  # no -0
+    total = np.ldexp(total, unit)
+    rounded = total.astype(np.float16).astype(np.float32) if half else _toward_zero(total)
+    return rounded + np.float32(0)  # no -0
 
 
-def tensor_product(a, b, k_step, least, c=None, fraction_bits=25, scales=None):
+def tensor_product(a, b, k_step, least, c=None, scales=None, half=False, fraction_bits=25):
     """a @ b + c as tcgen05.mma sums it, with f32 D: for each k_step of K, products and D are aligned to the largest
     of their exponents, cut to `fraction_bits` below it toward zero, added exactly, and the sum is cut to f32.
 
     a [m, k] and b [k, n] are f32 arrays of finite numbers of the operands' formats, whose normal numbers begin at
     2^least[0] and 2^least[1]. `scales` are of ue8m0, as exponents: arrays [m, k / k_step] and [k / k_step, n] of
-    integers. Magnitudes near the ends of f32 are not for this.
+    integers. If `half`, D is f16, to nearest even. Magnitudes near the ends of f32 are not for this.
     """
     least_a, least_b = least
     exponents_a, exponents_b = exponents(a, least_a), exponents(b, least_b)
@@ -266,7 +268,32 @@ def tensor_product(a, b, k_step, least, c=None, fraction_bits=25, scales=None):
             part_a, part_b = np.ldexp(part_a, scale_a), np.ldexp(part_b, scale_b)
             part_exponents_a = part_exponents_a + scale_a.astype(np.int16)
             part_exponents_b = part_exponents_b + scale_b.astype(np.int16)
-        d = _add_products(part_a, part_b, part_exponents_a, part_exponents_b, d, fraction_bits)
+        d = _add_products(part_a, part_b, part_exponents_a, part_exponents_b, d, fraction_bits, half)
+    return d
+
+
+def scaled_f4_product(a, b, scale_a, scale_b):
+    """a @ b as tcgen05.mma of kind mxf4nvf4 sums it, 64 of K at a time: exact sums of sixteen products, each times its
+    two scale factors; these and D are aligned to the largest of the sums of the factors' exponents and D's, cut to 35
+    bits below it, added exactly, and cut to f32.
+
+    a [m, k] and b [k, n] have the values of e2m1, scale_a [m, k / 16] and scale_b [k / 16, n] those of ue4m3, in f32.
+    """
+    exponents_a, exponents_b = exponents(scale_a, -6), exponents(scale_b, -6)
+    d = np.zeros((a.shape[0], b.shape[1]), np.float32)
+    for first in range(0, scale_a.shape[1], 4):
+        blocks = range(first, first + 4)
+        largest = exponents(d, -126)
+        for i in blocks:
+            largest = np.maximum(largest, exponents_a[:, i, None] + exponents_b[None, i])
+        largest[largest < ZERO_EXPONENT // 2] = 0  # all are zeros
+        unit = largest.astype(np.int32) - 35
+        total = np.trunc(np.ldexp(d.astype(np.float64), -unit))
+        for i in blocks:
+            of = slice(16 * i, 16 * i + 16)
+            factor = scale_a[:, i, None].astype(np.float64) * scale_b[None, i]
+            total += np.trunc(np.ldexp((a[:, of] @ b[of]) * factor, -unit))
+        d = _toward_zero(np.ldexp(total, unit)) + np.float32(0)  # no -0
     return d
 
 

@@ -1719,6 +1719,72 @@ def tcgen05_gemm_pair():
     return Program(launches, mutant, on_gpu=False)
 
 
+E4M3, E5M2, E2M1 = (4, 3), (5, 2), (2, 1)  # bits of exponent and fraction
+NARROW_LEAST = {E4M3: -6, E5M2: -14}
+
+
+def narrow(r, shape, format):
+    """Bits of random finite numbers, of every exponent but the largest."""
+    exponent_bits, fraction_bits = format
+    magnitudes = (2**exponent_bits - 1 << fraction_bits) if format != E2M1 else 8
+    return (r.randint(0, magnitudes, shape) | r.randint(0, 2, shape) << sum(format)).astype(np.uint8)
+
+
+def scale_tiles(scales, tile):
+    """Scale factors [rows, blocks of K] as tcgen05.cp takes them, of `tile` rows: for four blocks of K 512 bytes for
+    each 128 rows."""
+    rows, blocks = (cdiv(scales.shape[0], tile) * tile, cdiv(scales.shape[1], 4) * 4)
+    full = np.full((rows, blocks), 0x38, np.uint8)
+    full[: scales.shape[0], : scales.shape[1]] = scales
+    of = full.reshape(rows // tile, tile // 128, 4, 32, blocks // 4, 4)  # tile, 128s, 32s, row, four blocks, block
+    return np.ascontiguousarray(of.transpose(0, 4, 1, 3, 2, 5))
+
+
+@program
+def tcgen05_gemm_narrow():
+    r, m, n = rng(), 200, 296
+
+    def launch(entry, a, b, d, k_bytes, tile_n, scales=(np.zeros(0, np.uint8),) * 2):
+        maps = [TensorMap(8, "u8", [k_bytes, m], [128, 128]), TensorMap(9, "u8", [k_bytes, n], [128, tile_n])]
+        args = [*maps, *map(In, scales), Out(d), Value("s32", m), Value("s32", n), Value("s32", cdiv(k_bytes, 128))]
+        smem = 3 * 128 * (128 + tile_n) + 3 * 512 * {128: 2, 256: 12}[tile_n]
+        return Launch((cdiv(n, tile_n), cdiv(m, 128)), (192,), [*args, In(a), In(b)], entry, smem)
+
+    launches = []
+    k = 432
+    for entry, format_b, half in (("gemm_fp8", E5M2, False), ("gemm_fp8_to_f16", E4M3, True)):
+        a, b = narrow(r, (m, k), E4M3), narrow(r, (n, k), format_b)
+        values = [padded(exact.from_bits(x, *f), 32, 1) for x, f in ((a, E4M3), (b, format_b))]
+        if half:  # of a size that f16 holds
+            a, b = a & 0xBF, b & 0xBF
+            values = [padded(exact.from_bits(x, *E4M3), 32, 1) for x in (a, b)]
+        d = exact.tensor_product(values[0], values[1].T, 32, (-6, NARROW_LEAST[format_b]), half=half)
+        launches.append(launch(entry, a, b, d.astype(np.float16) if half else d, k, 128))
+
+    a, b = narrow(r, (m, k), E4M3), narrow(r, (n, k), E4M3)
+    scales = [r.randint(127 - 9, 127 + 9, (rows, cdiv(k, 32))).astype(np.uint8) for rows in (m, n)]
+    values = [padded(exact.from_bits(x, *E4M3), 32, 1) for x in (a, b)]
+    powers = [x.astype(np.int32) - 127 for x in scales]
+    d = exact.tensor_product(values[0], values[1].T, 32, (-6, -6), scales=(powers[0], powers[1].T))
+    launches.append(launch("gemm_mxfp8", a, b, d, k, 128, [scale_tiles(x, 128) for x in scales]))
+
+    k = 608
+    codes = [narrow(r, (rows, k), E2M1) for rows in (m, n)]
+    a, b = (x[:, ::2] | x[:, 1::2] << 4 for x in codes)
+    scales = [r.randint(0, 0x7F, (rows, k // 16)).astype(np.uint8) for rows in (m, n)]
+    values = [padded(exact.from_bits(x, *E2M1), 64, 1) for x in codes]
+    factors = [padded(exact.from_bits(x, *E4M3), 4, 1) for x in scales]
+    d = exact.scaled_f4_product(values[0], values[1].T, factors[0], factors[1].T)
+    tiled = [scale_tiles(padded(x, 16, 1), tile) for x, tile in zip(scales, (128, 256))]
+    launches.append(launch("gemm_nvfp4", a, b, d, k // 2, 256, tiled))
+    # Columns from 128 on have the scale factors of those before, in the last 64 of K of a stage.
+    mutant = Mutant(
+        "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r15], %rd20;",
+        "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r15], %rd19;",
+    )
+    return Program(in_every_way(*launches), mutant, on_gpu=False)
+
+
 # ---- Printing ----------------------------------------------------------------------------------------------
 
 

@@ -38,3 +38,19 @@ __device__ inline uint64_t columns_descriptor(uint32_t tile, uint32_t next) {
 }
 // Beside product_shape(m, n), which is of f16.
 constexpr uint32_t of_bf16 = 1u << 7 | 1u << 10, transposed_b = 1u << 16;
+
+// ---- products with scale factors, and half of D
+#define TC_MMA_SCALED_HOW(how, d, a, b, shape, scale_a, scale_b, adds)                                       \
+  asm volatile("{\n\t.reg .pred adds;\n\tsetp.ne.u32 adds, %6, 0;\n\t"                                       \
+               "tcgen05.mma." how " [%0], %1, %2, %3, [%4], [%5], adds;\n\t}" ::"r"(d),                      \
+               "l"(a), "l"(b), "r"(shape), "r"(scale_a), "r"(scale_b), "r"((uint32_t)(adds))                 \
+               : "memory")
+// The low halves of 32 columns, two a register.
+#define TC_LD32_PACKED(r, from)                                                                              \
+  asm volatile("tcgen05.ld.sync.aligned.32x32b.x16.pack::16b.b32 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, "  \
+               "%10, %11, %12, %13, %14, %15}, [%16];"                                                       \
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]), "=r"(r[4]), "=r"(r[5]), "=r"(r[6]),         \
+                 "=r"(r[7]), "=r"(r[8]), "=r"(r[9]), "=r"(r[10]), "=r"(r[11]), "=r"(r[12]), "=r"(r[13]),     \
+                 "=r"(r[14]), "=r"(r[15])                                                                    \
+               : "r"(from)                                                                                   \
+               : "memory")
