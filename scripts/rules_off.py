@@ -126,7 +126,7 @@ RULES = (
     Rule(
         "cp.async.mbarrier.arrive",
         "checker.cc",
-        "mbarrier.gathered.operations.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);",
+        "done.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);",
         "(void)agent, (void)lane, (void)epoch;",
     ),
     Rule("wait_all", "operations.cc", "thread.wait_all();", ";"),
