@@ -21,6 +21,7 @@ void register_kernels();
 void register_dot();
 void register_matrix();
 void register_wgmma();
+void register_tcgen05();
 void register_front_end();
 void register_start();
 void register_gemm();
@@ -85,6 +86,7 @@ int main(int argc, char** argv) {
   lemma::bench::register_dot();
   lemma::bench::register_matrix();
   lemma::bench::register_wgmma();
+  lemma::bench::register_tcgen05();
   lemma::bench::register_front_end();
   lemma::bench::register_start();
   lemma::bench::register_launch();

@@ -126,7 +126,7 @@ RULES = (
     Rule(
         "cp.async.mbarrier.arrive",
         "checker.cc",
-        "mbarrier.gathered.operations.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);",
+        "done.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);",
         "(void)agent, (void)lane, (void)epoch;",
     ),
     Rule("wait_all", "operations.cc", "thread.wait_all();", ";"),
@@ -178,6 +178,19 @@ RULES = (
     Rule("guards on the way from a load", "loaded.cc", "return in.guard_negated ? value.negated() : value;", "(void)value;\n    return {};"),
     Rule("predicates that come out the same each time", "loaded.cc", "written ? settled_->of(predicate, where_.registers)", "written ? Settled{}"),
     Rule("values that lanes make together", "undefined.cc", "    collect(x, in);", "    ;", "tail_tile"),
+    Rule("tcgen05.wait::ld for others", "knowledge.cc", "clock.advance(cluster_, moves->load_agent, lanes, moves->loads - 1);", ";"),
+    Rule("tcgen05.wait::st for others", "knowledge.cc", "clock.advance(cluster_, moves->store_agent, lanes, moves->stores - 1);", ";"),
+    Rule("tcgen05.wait for the warp", "tensor_order.cc", "first.epoch < open ? Standing::precedes : Standing::unwaited", "Standing::precedes"),
+    Rule("tcgen05.fence::before_thread_sync", "knowledge.cc", "add_own(group.knowledge.tensor, group.lanes, epoch_);", ";"),
+    Rule("tcgen05.fence::after_thread_sync", "knowledge.cc", "group.tensor_fenced.join(group.knowledge.tensor);", ""),
+    Rule("tcgen05.commit", "checker.cc", "done.tensor.advance(cluster.id, agent, LaneMask{1} << lane, epoch);", ";"),
+    Rule("what a commit's thread came after", "checker.cc", "done.join(knew);", ";", "^tc_gemm"),
+    Rule("fences of tcgen05 by relaxed arrivals", "checker.cc", "to.tensor.join(warp.knowledge.tensor_of(lanes));", ""),
+    Rule("fences of tcgen05 by relaxed waits", "checker.cc", "warp.knowledge.take_tensor(wait.lanes, handed_on.tensor);", ";"),
+    Rule("operations of tcgen05 that run in their order", "tensor_order.cc", "if (own && pipelined)\n    return {};", ""),
+    Rule("... through fences", "tensor_order.cc", "(pipelined && is_issued(clock))", "false"),
+    Rule("uses of tensor memory that later ones come after", "tensor_uses.cc", "earlier.writes && (both & ~implied) == 0", "false", "^tc_"),
+    Rule("tcgen05.dealloc without fences", "tensor_order.cc", "if (fenced || (then.deed == TensorDeed::release && (known || carried)))", "if (fenced)"),
 )
 
 

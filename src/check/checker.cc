@@ -198,7 +198,7 @@ void Checker::launch_ends(const vgpu::Launch&) {
   handovers_.clear();
   Repairs repairs;
   for (auto& [key, found] : found_) {
-    if (is_used_elsewhere(key) || is_read_too_early(key) || is_other_way_round(key, found.finding))
+    if (is_used_elsewhere(key) || is_read_too_early(key) || is_unwaited_too(key))
       continue;
     const Advice& advice = found.advice;
     if (gives_old_values_ && !advice.if_not.empty()) // in the order of the run nothing may be amiss
@@ -411,12 +411,14 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
     mbarrier.participants.add(
         cluster.warp(*operation->issuer.cta, *operation->issuer.warp).knowledge.agent());
     if (const auto found = cluster.arriving.find(operation->number); found != cluster.arriving.end()) {
-      const auto& [agent, lane, epoch] = found->second;
+      const auto& [agent, lane, epoch, knew] = found->second;
       mbarrier.arrivals.add(agent, {.by = mbarrier.last.spot(), .lanes = LaneMask{1} << lane});
       Knowledge& done = mbarrier.gathered.operations;
       done.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);
-      if (operation->kind == vgpu::AsyncKind::tensor_commit)
+      if (operation->kind == vgpu::AsyncKind::tensor_commit) {
+        done.join(knew);
         done.tensor.advance(cluster.id, agent, LaneMask{1} << lane, epoch);
+      }
       if (operation->targets.back().mbarrier.cta == arrival.at.cta) // of several the last one
         cluster.arriving.erase(found);
     } else {

@@ -245,7 +245,7 @@ private:
                                  const TensorUses::Use& earlier, const TensorUses::Use& later,
                                  const TensorUses::Place& place);
 
-  bool is_other_way_round(const Key& key, const Finding& finding) const;
+  bool is_unwaited_too(const Key& key) const;
 
   // Rules of use (protocol.cc).
   struct Misuse {

@@ -329,6 +329,7 @@ struct ClusterState {
     uint32_t agent = 0;
     int lane = 0;
     Epoch epoch = 0;
+    Knowledge knew = {}; // of tcgen05.commit: what its thread came after, and so do its operations
   };
   std::unordered_map<uint64_t, OthersArrive> arriving;
 };

@@ -98,6 +98,7 @@ Advice completion_of(const Record& operation, std::optional<Distance> distance, 
                         operation.writes ? " (without .read)" : ".read", then),
             by(operation.writes ? "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;"
                                 : "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;")};
+  case AsyncGroup::tensor_st: // by the rules of tensor memory
   case AsyncGroup::none:
     break;
   }

@@ -75,12 +75,17 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
     lanes = x.active;
     warp.registers.issue(x, warp.knowledge.products, reports_registers());
     break;
+  case AsyncGroup::tensor_st: // told by moves_tensor()
+    return;
   case AsyncGroup::none: {
     if (operation.is_in_order()) { // each thread's are complete when a commit behind them has arrived
       LaneGroups& groups = groups_of(cluster, warp.knowledge.tensor);
       GroupsOfThread& thread = groups.lanes[static_cast<size_t>(lane)];
       if (operation.kind == AsyncKind::tensor_commit) {
-        cluster.arriving[operation.number] = {groups.write_agent, lane, thread.open++};
+        const LaneGroup& group = warp.knowledge.group_of(lane);
+        Knowledge knew = group.knowledge;
+        knew.tensor.join(group.tensor_fenced);
+        cluster.arriving[operation.number] = {groups.write_agent, lane, thread.open++, std::move(knew)};
         return;
       }
       read.agent = groups.write_agent;

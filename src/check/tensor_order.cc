@@ -3,9 +3,9 @@
 // tcgen05.mma, cp, ld and st are asynchronous: an operation comes after an earlier one only if that is known
 // to be complete - by tcgen05.wait, of a warp's own ld and st, or by an mbarrier that a tcgen05.commit has
 // arrived at - and if fences have carried this over (knowledge.h): before_thread_sync, or a commit, by the
-// one thread, whatever synchronizes the two, after_thread_sync by the other. Two pairs need no more than
-// their order of issue, in one thread or through fences: a product after one that adds to the same D, and a
-// product after a copy.
+// one thread, whatever synchronizes the two, after_thread_sync by the other. Some pairs need no more than
+// their order of issue, in one thread or through fences: a product after one that adds to the same D, after a
+// copy and after a shift; a shift after a product; tcgen05.cp.4x256b after a shift.
 //
 // Compilers and libraries leave fences out where a release and an acquire, or a barrier, order the two anyway
 // (Triton 3.9, CUTLASS 4), and no GPU is known to mind: in a module that has no such fence at all a missing
@@ -17,6 +17,7 @@
 #include "check/checker.h"
 #include "vgpu/async/tensor_cp.h"
 #include "vgpu/async/tensor_mma.h"
+#include "vgpu/async/tensor_shift.h"
 
 #include <fmt/format.h>
 
@@ -36,7 +37,7 @@ enum class Standing : uint8_t {
   lacks_after,  // it does, but for a tcgen05.fence::after_thread_sync
   lacks_before, // ... a tcgen05.fence::before_thread_sync
   unwaited,     // nobody has waited until the earlier one is complete
-  unordered,    // ... of ld and st: and the threads have not synchronized either
+  unordered,    // ... and the threads have not synchronized either
 };
 
 std::string_view name_of(TensorDeed deed) {
@@ -49,10 +50,16 @@ std::string_view name_of(TensorDeed deed) {
     return "tcgen05.mma";
   case TensorDeed::copy:
     return "tcgen05.cp";
+  case TensorDeed::shift:
+    return "tcgen05.shift";
   case TensorDeed::release:
     return "tcgen05.dealloc";
   }
   return "";
+}
+
+std::string_view wait_of(const TensorOperation& move) {
+  return move.deed == TensorDeed::load ? "tcgen05.wait::ld" : "tcgen05.wait::st";
 }
 
 // What the thread that issues the later one has issued itself.
@@ -62,11 +69,19 @@ bool is_own(const TensorOperation& earlier, const TensorOperation& later) {
 }
 
 bool is_pipelined(const Use& earlier, const Use& later) {
-  if (later.by->deed != TensorDeed::product)
+  const TensorDeed first = earlier.by->deed;
+  switch (later.by->deed) {
+  case TensorDeed::product:
+    return first == TensorDeed::copy || first == TensorDeed::shift ||
+           (first == TensorDeed::product && earlier.writes && later.writes &&
+            earlier.by->accumulator == later.by->accumulator);
+  case TensorDeed::copy:
+    return first == TensorDeed::shift && later.by->is_of_4x256b;
+  case TensorDeed::shift:
+    return first == TensorDeed::product;
+  default:
     return false;
-  return earlier.by->deed == TensorDeed::copy ||
-         (earlier.by->deed == TensorDeed::product && earlier.writes && later.writes &&
-          earlier.by->accumulator == later.by->accumulator);
+  }
 }
 
 bool is_habit(const Use& earlier, const Use& later) {
@@ -99,7 +114,7 @@ Judged stand(const ClusterState& cluster, const WarpState& warp, const Use& earl
   const auto suffices = [&](const Clock& clock) {
     return is_complete(clock) || (pipelined && is_issued(clock));
   };
-  bool fenced = false, carried = false, known = false, issued = !first.is_move();
+  bool fenced = false, carried = false, known = false, issued = own;
   for (const LaneGroup& group : warp.knowledge.groups()) {
     if (!then.is_by_warp() && (group.lanes >> then.lane & 1) == 0)
       continue;
@@ -147,7 +162,7 @@ Advice wait_for(const Use& earlier, const Use& later) {
     return fmt::format("tcgen05.commit behind the {}, a wait on its mbarrier (mbarrier.try_wait until it is "
                        "true), and tcgen05.fence::after_thread_sync",
                        name_of(first.deed));
-  const std::string_view wait = first.deed == TensorDeed::load ? "tcgen05.wait::ld" : "tcgen05.wait::st";
+  const std::string_view wait = wait_of(first);
   std::string words =
       fmt::format("{} behind the {}{}", wait, name_of(first.deed),
                   own ? "" : ", before tcgen05.fence::before_thread_sync and what synchronizes the two");
@@ -157,6 +172,31 @@ Advice wait_for(const Use& earlier, const Use& later) {
           {{.kind = Remedy::Kind::behind,
             .text = fmt::format("{}.sync.aligned;", wait),
             .at = first.who.spot()}}};
+}
+
+// Either may be meant to come first.
+Advice order_between(const Use& earlier, const Use& later) {
+  const auto first = [](const TensorOperation& operation) {
+    const std::string_view name = name_of(operation.deed);
+    if (!operation.is_move())
+      return fmt::format("to have the {} first, a wait on the mbarrier of a tcgen05.commit behind it", name);
+    return fmt::format(
+        "to have the {} first, {} behind it, tcgen05.fence::before_thread_sync, and a barrier or "
+        "an arrival that the other thread waits for",
+        name, wait_of(operation));
+  };
+  std::string words = first(*earlier.by);
+  if (later.by->deed != earlier.by->deed && later.by->deed != TensorDeed::release)
+    words += "; " + first(*later.by);
+  std::vector<Remedy> remedies;
+  if (earlier.by->is_move())
+    remedies.push_back(
+        {.kind = Remedy::Kind::meet,
+         .text = "tcgen05.fence::before_thread_sync;\nbar.sync 0;\ntcgen05.fence::after_thread_sync;",
+         .at = later.by->who.spot(),
+         .from = earlier.by->who.spot(),
+         .together = Together::cta});
+  return {words + "; then tcgen05.fence::after_thread_sync", std::move(remedies)};
 }
 
 Advice fence_for(const ClusterState& cluster, const Use& earlier, const Use& later, Standing standing) {
@@ -218,28 +258,17 @@ void Checker::conflict_in_tensor_memory(const ClusterState& cluster, const WarpS
   case Standing::unordered:
     found.id = "race.tensor";
     found.message = fmt::format("a {} and a {} on the same tensor memory that nothing orders", first, then);
-    found.fix = {
-        "tcgen05.fence::before_thread_sync, a barrier (bar.sync) or an mbarrier between the two "
-        "threads, tcgen05.fence::after_thread_sync",
-        {{.kind = Remedy::Kind::meet,
-          .text = "tcgen05.fence::before_thread_sync;\nbar.sync 0;\ntcgen05.fence::after_thread_sync;",
-          .at = later.by->who.spot(),
-          .from = earlier.by->who.spot(),
-          .together = Together::cta}}};
+    found.fix = order_between(earlier, later);
     break;
   }
   misuse(std::move(found));
 }
 
-// Of two operations that nothing orders, the one may come first or the other; which of the two findings is
-// made is then up to the schedule, and there may be both. The one in the order of the text tells more.
-bool Checker::is_other_way_round(const Key& key, const Finding& finding) const {
+// Where one of the threads has issued both operations, that nobody has waited says more than that the others
+// are not ordered.
+bool Checker::is_unwaited_too(const Key& key) const {
   const auto& [id, one, other] = key;
-  const bool is_race = id == "race.tensor";
-  if ((!is_race && id != "async.unwaited") || !finding.earlier ||
-      finding.earlier->place.ptx_line <= finding.access.place.ptx_line)
-    return false;
-  return found_.contains({is_race ? "async.unwaited" : "race.tensor", one, other});
+  return id == "race.tensor" && found_.contains({"async.unwaited", one, other});
 }
 
 TensorOperation Checker::tensor_operation(const ClusterState& cluster, const vgpu::Exec& x, TensorDeed deed,
@@ -267,14 +296,18 @@ void Checker::use_tensor_memory(ClusterState& cluster, const WarpState& warp,
   });
 }
 
-// tcgen05.mma and cp; `agent`, `epoch`: of what the thread's next commit completes.
+// tcgen05.mma, cp and shift; `agent`, `epoch`: of what the thread's next commit completes.
 void Checker::issues_in_tensor_memory(ClusterState& cluster, const vgpu::Exec& x,
                                       const vgpu::AsyncOperation& operation, uint32_t agent, Epoch epoch) {
   const WarpState& warp = cluster.warp(x);
-  TensorOperation made =
-      tensor_operation(cluster, x, operation.mma ? TensorDeed::product : TensorDeed::copy, agent, epoch);
+  TensorOperation made = tensor_operation(cluster, x,
+                                          operation.mma  ? TensorDeed::product
+                                          : operation.cp ? TensorDeed::copy
+                                                         : TensorDeed::shift,
+                                          agent, epoch);
   made.who = Statement::of(operation.issuer);
   made.lane = operation.issuer.lane;
+  made.is_of_4x256b = operation.cp && operation.cp->shape == layout::CopyShape::s4x256b;
   if (operation.mma) {
     const layout::TensorInstructionDescriptor& descriptor = operation.mma->product->descriptor;
     const layout::TensorCell d = operation.mma->d_cell;
@@ -282,14 +315,16 @@ void Checker::issues_in_tensor_memory(ClusterState& cluster, const vgpu::Exec& x
                         static_cast<uint32_t>(descriptor.kind)};
   }
   const auto shared = std::make_shared<const TensorOperation>(made);
+  const auto use = [&](bool writes, const EachTensorCell& each) {
+    use_tensor_memory(cluster, warp, shared, writes, each);
+  };
   if (operation.mma) {
-    use_tensor_memory(cluster, warp, shared, false,
-                      [&](const vgpu::TensorVisit& visit) { each_cell_read(*operation.mma, visit); });
-    use_tensor_memory(cluster, warp, shared, true,
-                      [&](const vgpu::TensorVisit& visit) { each_cell_written(*operation.mma, visit); });
+    use(false, [&](const vgpu::TensorVisit& visit) { each_cell_read(*operation.mma, visit); });
+    use(true, [&](const vgpu::TensorVisit& visit) { each_cell_written(*operation.mma, visit); });
+  } else if (operation.cp) {
+    use(true, [&](const vgpu::TensorVisit& visit) { each_cell_written(*operation.cp, visit); });
   } else {
-    use_tensor_memory(cluster, warp, shared, true,
-                      [&](const vgpu::TensorVisit& visit) { each_cell_written(*operation.cp, visit); });
+    use(true, [&](const vgpu::TensorVisit& visit) { each_cell(*operation.shift, visit); });
   }
 }
 

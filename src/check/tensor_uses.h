@@ -23,9 +23,10 @@
 
 namespace lemma::check {
 
-enum class TensorDeed : uint8_t { load, store, product, copy, release };
+enum class TensorDeed : uint8_t { load, store, product, copy, shift, release };
 
-// An operation on tensor memory. Of a product, a copy: one thread's; of the others a warp's, in lane 0.
+// An operation on tensor memory. Of a product, a copy, a shift: one thread's; of the others a warp's, in lane
+// 0.
 struct TensorOperation {
   TensorDeed deed = TensorDeed::load;
   Statement who;
@@ -37,8 +38,9 @@ struct TensorOperation {
   uint32_t cta_rank = 0;
   // Of a product: where D is and which kind and size it has. Products that agree in it run in their order.
   std::array<uint32_t, 3> accumulator{};
+  bool is_of_4x256b = false; // a copy
 
-  bool is_by_warp() const { return deed != TensorDeed::product && deed != TensorDeed::copy; }
+  bool is_by_warp() const { return is_move() || deed == TensorDeed::release; }
   bool is_move() const { return deed == TensorDeed::load || deed == TensorDeed::store; }
 };
 

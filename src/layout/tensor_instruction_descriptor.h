@@ -90,6 +90,7 @@ struct TensorInstruction {
   bool ws = false;
   bool sp = false;                 // tcgen05.mma.sp
   bool a_in_tensor_memory = false; // not in shared memory
+  bool ashift = false;
   uint32_t scale_vec = 0; // .scale_vec::1X, 2X, 4X; .block32 of fp4 is 2, .block16 is 4; 0: not known
 };
 

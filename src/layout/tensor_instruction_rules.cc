@@ -39,8 +39,8 @@ private:
   std::string instruction_words(Id id) const {
     std::string text(kind());
     if (id == Id::m || id == Id::n)
-      text += fmt::format("{} with .cta_group::{}{}{}", i.ws ? " .ws" : "", i.cta_group,
-                          i.sp ? ", sparse" : "", d.k96 ? ", K = 96" : "");
+      text += fmt::format("{} with .cta_group::{}{}{}{}", i.ws ? " .ws" : "", i.cta_group,
+                          i.ashift ? ", .ashift" : "", i.sp ? ", sparse" : "", d.k96 ? ", K = 96" : "");
     return text;
   }
 };
@@ -111,6 +111,8 @@ std::string wrong_m(const Checked& c) {
     legal = {128};
   else
     legal = c.d.sparse ? std::vector<uint32_t>{256} : std::vector<uint32_t>{128, 256};
+  if (c.i.ashift)
+    std::erase(legal, 64u);
   if (std::find(legal.begin(), legal.end(), c.d.m) != legal.end())
     return {};
   return c.broken(Id::m, fmt::format("{}", c.d.m), fmt::format("{}", fmt::join(legal, ", ")));

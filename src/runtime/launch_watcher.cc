@@ -63,6 +63,8 @@ std::string_view name_of(vgpu::AsyncGroup group) {
     return "bulk";
   case vgpu::AsyncGroup::wgmma:
     return "wgmma";
+  case vgpu::AsyncGroup::tensor_st:
+    return "tcgen05.st";
   case vgpu::AsyncGroup::none:
     break;
   }

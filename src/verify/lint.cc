@@ -17,6 +17,7 @@ Diagnostics lint(const ptx::Module& module) {
       continue;
     lint_wgmma(view);
     lint_async(view);
+    lint_tensor(view);
     lint_warps(view);
   }
   std::stable_sort(found.begin(), found.end(),

@@ -83,36 +83,15 @@ public:
 
   // Operations after which nobody waits on any path.
   void find_without_wait() {
-    const auto& blocks = lint_.flow.blocks;
-    const auto waits = [&](uint32_t i) {
-      const GroupEvent event = event_of_(lint_.function.instructions[i]);
-      return event == GroupEvent::wait || event == GroupEvent::opaque;
-    };
-    std::vector<bool> leads_to_wait(blocks.size()); // from the block's begin
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t k = lint_.order.size(); k-- > 0;) {
-        const uint32_t b = lint_.order[k];
-        if (leads_to_wait[b])
-          continue;
-        bool found = std::any_of(blocks[b].successors.begin(), blocks[b].successors.end(),
-                                 [&](uint32_t next) { return leads_to_wait[next]; });
-        for (uint32_t i = blocks[b].begin; !found && i < blocks[b].end; ++i)
-          found = waits(i);
-        leads_to_wait[b] = found;
-        changed |= found;
-      }
-    }
-    for (uint32_t b = 0; b < blocks.size(); ++b) {
-      bool after = std::any_of(blocks[b].successors.begin(), blocks[b].successors.end(),
-                               [&](uint32_t next) { return leads_to_wait[next]; });
-      for (uint32_t i = blocks[b].end; i-- > blocks[b].begin;) {
-        after |= waits(i);
-        if (!after && event_of_(lint_.function.instructions[i]) == GroupEvent::issue)
+    each_unended(
+        lint_, [&](const Instruction& i) { return event_of_(i) == GroupEvent::issue; },
+        [&](const Instruction& i) {
+          return event_of_(i) == GroupEvent::wait || event_of_(i) == GroupEvent::opaque;
+        },
+        [&](uint32_t i) {
           lint_.warn("async.unwaited", i, "nothing waits for this operation, on any path",
                      fmt::format("{0}.commit_group and {0}.wait_group 0 after it", family_));
-      }
-    }
+        });
   }
 
 private:
@@ -207,6 +186,9 @@ public:
     else if (does.has(effect::wgmma))
       for (const size_t matrix : {1, 2})
         read(state, instruction.operands[matrix], index, tells);
+    else if (does.has(effect::tensor_memory | effect::shared_operands)) // a copy, a product
+      for (const ptx::Operand& matrix : instruction.operands)
+        read(state, matrix, index, tells);
     else if (does.has(effect::bulk)) {
       const bool loads = async_destination(instruction) && instruction.has(Qual::global);
       if (!loads && instruction.operands.size() > 1)

@@ -9,8 +9,11 @@
 #include "ptx/origins.h"
 #include "support/diagnostic.h"
 
+#include <algorithm>
+#include <bitset>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,17 +23,27 @@
 
 namespace lemma::verify {
 
+// Of a CTA, by %tid.x.
+using Threads = std::bitset<1024>;
+
+// Those for which a predicate may hold, and those for which it may not.
+struct Outcomes {
+  Threads holds, fails;
+};
+
 // What is known of a register, or of another operand, without a run.
 struct Known {
   enum class Kind : uint8_t {
     nothing,
     constant, // `bits`
-    thread,   // %tid.x, or the remainder of it by a multiple of 32, shifted right by `shift`
+    thread,   // %tid.x, shifted right by `shift`; or the remainder of it by a multiple of 32, if `is_part`
     lane,     // from 0 to `bits`, each value in some lane, as many lanes for each
     divided,  // a predicate that surely differs among the lanes of some warp
   } kind = Kind::nothing;
   uint8_t shift = 0;
   uint64_t bits = 0;
+  bool is_part = false;
+  std::shared_ptr<const Outcomes> outcomes = {}; // of a predicate; null: either, for all threads
 };
 
 class LintFunction {
@@ -52,7 +65,7 @@ public:
   const ptx::Variable* shared_variable(const ptx::Operand& operand) const;
 
   // A branch that some lanes of a warp take and others do not, and the blocks that only one of the two
-  // executes: to where they meet again.
+  // executes: to where they meet again, without those that only whole warps come to.
   struct Division {
     uint32_t branch = 0; // instruction
     std::vector<bool> blocks;
@@ -70,6 +83,8 @@ public:
 private:
   void find_known();
   void find_divisions();
+  void find_reaching();
+  bool is_for_whole_warps(uint32_t block) const;
   Known known(const ptx::Operand& operand) const;
   Known compute(const ptx::Instruction& instruction) const;
   Known compare(const ptx::Instruction& instruction) const;
@@ -77,6 +92,8 @@ private:
 
   std::vector<Known> known_; // by register, while the text is gone through
   std::vector<bool> guard_divided_;
+  std::map<uint32_t, std::shared_ptr<const Outcomes>> guard_outcomes_; // by instruction; others: either
+  std::vector<Threads> reaching_;      // by block: threads that come there, at most
   std::map<uint32_t, uint32_t> masks_; // by instruction
   std::vector<Division> divisions_;
   std::vector<bool> on_every_path_;
@@ -132,9 +149,39 @@ void solve(const LintFunction& lint, Rule& rule) {
     }
 }
 
+// Instructions, of those that `issues` says, that none of those that `ends` says follows on any path.
+template <class Issues, class Ends, class F>
+void each_unended(const LintFunction& lint, Issues&& issues, Ends&& ends, F&& tell) {
+  const auto& blocks = lint.flow.blocks;
+  std::vector<bool> leads(blocks.size()); // to an end, from the block's begin
+  const auto goes_on = [&](uint32_t b) {
+    return std::ranges::any_of(blocks[b].successors, [&](uint32_t next) { return bool(leads[next]); });
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t k = lint.order.size(); k-- > 0;) {
+      const uint32_t b = lint.order[k];
+      bool found = leads[b] || goes_on(b);
+      for (uint32_t i = blocks[b].begin; !found && i < blocks[b].end; ++i)
+        found = ends(lint.function.instructions[i]);
+      changed |= found && !leads[b];
+      leads[b] = found;
+    }
+  }
+  for (uint32_t b = 0; b < blocks.size(); ++b) {
+    bool after = goes_on(b);
+    for (uint32_t i = blocks[b].end; i-- > blocks[b].begin;) {
+      after |= ends(lint.function.instructions[i]);
+      if (!after && issues(lint.function.instructions[i]))
+        tell(i);
+    }
+  }
+}
+
 // The rules, each in a file of its name.
 void lint_wgmma(LintFunction& lint);
-void lint_async(LintFunction& lint); // groups, cluster barriers, the async proxy
-void lint_warps(LintFunction& lint); // divided warps, masks, mbarrier.init
+void lint_async(LintFunction& lint);  // groups, cluster barriers, the async proxy
+void lint_tensor(LintFunction& lint); // tcgen05
+void lint_warps(LintFunction& lint);  // divided warps, masks, mbarrier.init
 
 } // namespace lemma::verify

@@ -30,7 +30,7 @@ def main():
     done = subprocess.run([lemma, "run", "--check", *arguments[1:]], capture_output=True, text=True, errors="replace")
     sys.stdout.write(done.stdout)
     sys.stderr.write(done.stderr)
-    if not re.search(r"; checked: (no findings|\d+ findings?)([, ].*)?$", done.stderr, re.MULTILINE):
+    if not re.search(r"; checked: (no findings|\d+ findings?)([,; ].*)?$", done.stderr, re.MULTILINE):
         return done.returncode or 1
     file = next(pathlib.Path(a).name for a in arguments[1:] if a.endswith((".ptx", ".mlir")))
     found = set(re.findall(r": error\[([a-z0-9]+\.[a-z-]+)\]:", done.stderr))

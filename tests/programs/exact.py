@@ -4,6 +4,8 @@ Two engines. `fma32` and `fma64` work on whole arrays and round to nearest even,
 rounds one rational number at a time to any binary format in any direction: slow, and obvious. `python3 exact.py`
 compares them. NaN results are the canonical ones of NVIDIA GPUs where the PTX ISA names one; the references avoid
 the others.
+
+Beside them the products of tcgen05 of matrices of finite numbers, and the decoder of small formats; what they model is in docs/virtual-gpu.md, "Arithmetic".
 """
 
 import math
@@ -198,6 +200,131 @@ def ulp_distance(got, want):
     return np.where(np.isnan(got) & np.isnan(want), 0, np.where(one_nan, np.inf, distance))
 
 
+def from_bits(bits, exponent_bits, fraction_bits, bias=None):
+    """f32 of the finite numbers of a small format with a sign, from their bits."""
+    bits = np.asarray(bits).astype(np.int32)
+    bias = (1 << exponent_bits - 1) - 1 if bias is None else bias
+    fraction = bits & (1 << fraction_bits) - 1
+    biased = bits >> fraction_bits & (1 << exponent_bits) - 1
+    significand = np.where(biased > 0, fraction | 1 << fraction_bits, fraction)
+    value = np.ldexp(significand.astype(np.float32), np.maximum(biased, 1) - bias - fraction_bits)
+    return np.where(bits >> exponent_bits + fraction_bits & 1, -value, value).astype(np.float32)
+
+
+ZERO_EXPONENT = -8000  # of a zero: never the largest
+
+
+def exponents(values, least):
+    """int16: of each number the exponent of its unit bit in a format whose normal numbers begin at 2^least."""
+    mantissa, exponent = np.frexp(values)
+    return np.where(mantissa == 0, ZERO_EXPONENT, np.maximum(exponent - 1, least)).astype(np.int16)
+
+
+def _toward_zero(x):
+    """f64 to f32, toward zero."""
+    y = x.astype(np.float32)
+    beyond = np.abs(y.astype(np.float64)) > np.abs(x)
+    return np.where(beyond, np.nextafter(y, np.float32(0)), y)
+
+
+def _add_products(a, b, exponents_a, exponents_b, c, fraction_bits, half):
+    """One instruction: a [m, k] and b [k, n] f32 whose products f32 holds, c [m, n] f32."""
+    largest = exponents(c, -14 if half else -126)
+    sums = np.empty(c.shape, np.int16)
+    for i in range(a.shape[1]):
+        np.add(exponents_a[:, i, None], exponents_b[None, i], out=sums)
+        np.maximum(largest, sums, out=largest)
+    largest[largest < ZERO_EXPONENT // 2] = 0  # all are zeros
+    unit = largest.astype(np.int32) - fraction_bits
+    scale = np.ldexp(np.float32(1), -unit)
+    total = np.trunc(c * scale).astype(np.float64)
+    product = np.empty(c.shape, np.float32)
+    for i in range(a.shape[1]):
+        np.multiply(a[:, i, None], b[None, i], out=product)
+        np.multiply(product, scale, out=product)
+        np.trunc(product, out=product)
+        total += product
+    total = np.ldexp(total, unit)
+    rounded = total.astype(np.float16).astype(np.float32) if half else _toward_zero(total)
+    return rounded + np.float32(0)  # no -0
+
+
+def tensor_product(a, b, k_step, least, c=None, scales=None, half=False, fraction_bits=25):
+    """a @ b + c as tcgen05.mma sums it, with f32 D: for each k_step of K, products and D are aligned to the largest
+    of their exponents, cut to `fraction_bits` below it toward zero, added exactly, and the sum is cut to f32.
+
+    a [m, k] and b [k, n] are f32 arrays of finite numbers of the operands' formats, whose normal numbers begin at
+    2^least[0] and 2^least[1]. `scales` are of ue8m0, as exponents: arrays [m, k / k_step] and [k / k_step, n] of
+    integers. If `half`, D is f16, to nearest even. Magnitudes near the ends of f32 are not for this.
+    """
+    least_a, least_b = least
+    exponents_a, exponents_b = exponents(a, least_a), exponents(b, least_b)
+    d = np.zeros((a.shape[0], b.shape[1]), np.float32) if c is None else c
+    for i in range(a.shape[1] // k_step):
+        of = slice(i * k_step, (i + 1) * k_step)
+        part_a, part_b, part_exponents_a, part_exponents_b = a[:, of], b[of], exponents_a[:, of], exponents_b[of]
+        if scales is not None:
+            scale_a, scale_b = scales[0][:, i, None], scales[1][None, i]
+            part_a, part_b = np.ldexp(part_a, scale_a), np.ldexp(part_b, scale_b)
+            part_exponents_a = part_exponents_a + scale_a.astype(np.int16)
+            part_exponents_b = part_exponents_b + scale_b.astype(np.int16)
+        d = _add_products(part_a, part_b, part_exponents_a, part_exponents_b, d, fraction_bits, half)
+    return d
+
+
+def scaled_f4_product(a, b, scale_a, scale_b):
+    """a @ b as tcgen05.mma of kind mxf4nvf4 sums it, 64 of K at a time: exact sums of sixteen products, each times its
+    two scale factors; these and D are aligned to the largest of the sums of the factors' exponents and D's, cut to 35
+    bits below it, added exactly, and cut to f32.
+
+    a [m, k] and b [k, n] have the values of e2m1, scale_a [m, k / 16] and scale_b [k / 16, n] those of ue4m3, in f32.
+    """
+    exponents_a, exponents_b = exponents(scale_a, -6), exponents(scale_b, -6)
+    d = np.zeros((a.shape[0], b.shape[1]), np.float32)
+    for first in range(0, scale_a.shape[1], 4):
+        blocks = range(first, first + 4)
+        largest = exponents(d, -126)
+        for i in blocks:
+            largest = np.maximum(largest, exponents_a[:, i, None] + exponents_b[None, i])
+        largest[largest < ZERO_EXPONENT // 2] = 0  # all are zeros
+        unit = largest.astype(np.int32) - 35
+        total = np.trunc(np.ldexp(d.astype(np.float64), -unit))
+        for i in blocks:
+            of = slice(16 * i, 16 * i + 16)
+            factor = scale_a[:, i, None].astype(np.float64) * scale_b[None, i]
+            total += np.trunc(np.ldexp((a[:, of] @ b[of]) * factor, -unit))
+        d = _toward_zero(np.ldexp(total, unit)) + np.float32(0)  # no -0
+    return d
+
+
+def _slow_product(terms, fraction_bits):
+    """f32 bits of the sum of terms (value, exponent), aligned as tcgen05.mma aligns them."""
+    largest = max((exponent for value, exponent in terms if value), default=0)
+    unit = Fraction(2) ** (largest - fraction_bits)
+    return f32.round(sum(math.trunc(value / unit) for value, _ in terms) * unit, "rz")
+
+
+def _check_products(rng):
+    def small(rows, columns):
+        bits = rng.randint(0, 0x5000, (rows, columns)) | rng.randint(0, 2, (rows, columns)) << 15
+        return bits.astype(np.uint16).view(np.float16)
+
+    m, n, k = 8, 12, 16
+    a, b = small(m, k), small(k, n)
+    c = np.ldexp(rng.standard_normal((m, n)), rng.randint(-12, 12, (m, n))).astype(np.float32)
+    least = (-14, -14)
+    got = tensor_product(a.astype(np.float32), b.astype(np.float32), k, least, c)
+
+    def term(x, least):
+        return Fraction(float(x)), max(math.frexp(float(x))[1] - 1, least)
+
+    for i in range(m):
+        for j in range(n):
+            factors = [(term(a[i, x], -14), term(b[x, j], -14)) for x in range(k)]
+            terms = [(u[0] * v[0], u[1] + v[1]) for u, v in factors] + [term(c[i, j], -126)]
+            assert _slow_product(terms, 25) == bits_of(got[i : i + 1, j])[0], "tensor_product"
+
+
 def _self_check():
     rng = np.random.RandomState(7)
     n = 3000
@@ -223,6 +350,7 @@ def _self_check():
     assert [f64.sqrt(v) for v in bits_of(x)] == bits_of(np.sqrt(x)), "sqrt"
     assert [f64.div(v, w) for v, w in zip(bits_of(x), bits_of(a))] == bits_of(x / a), "div"
     assert [f64.add(v, w) for v, w in zip(bits_of(x), bits_of(a))] == bits_of(x + a), "add"
+    _check_products(rng)
     print("exact.py: the engines agree")
 
 

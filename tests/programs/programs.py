@@ -36,6 +36,32 @@ class Bytes:
 
 
 @dataclass
+class TensorMap:
+    """A tensor map of another argument's memory, dimensions and box innermost first."""
+
+    argument: int  # its number
+    type: str
+    dims: list
+    box: list
+    swizzle: str = "128B"
+
+    def fields(self):
+        element_bytes = {"u8": 1, "f16": 2, "bf16": 2, "f32": 4}[self.type]
+        return {
+            "arg": self.argument,
+            "type": self.type,
+            "dims": self.dims,
+            "strides_bytes": [math.prod(self.dims[: i + 1]) * element_bytes for i in range(len(self.dims) - 1)],
+            "box": self.box,
+            "element_strides": [1] * len(self.dims),
+            "interleave": "none",
+            "swizzle": self.swizzle,
+            "oob_fill": "zeros",
+            "l2_promotion": "none",
+        }
+
+
+@dataclass
 class In:
     """A buffer that the kernel reads."""
 
@@ -85,6 +111,7 @@ class Launch:
         None  # what the kernel prints, in any order; only lines that start with "p: " count
     )
     late: bool = False  # --async=late; the virtual GPU only
+    options: list = field(default_factory=list)  # of lemma run; the virtual GPU only
 
 
 @dataclass
@@ -1618,6 +1645,144 @@ def mma_ldmatrix_gemm():
         "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r63, %r64, %r65, %r66}, [%r16];",
     )
     return Program([Launch((n // 32, m // 32), (128,), args)], mutant)
+
+
+# ---- Tensor cores of sm_100 ---------------------------------------------------------------------------------
+
+
+def in_every_way(*launches):
+    """Each launch as it is, late, at random times, and in eight schedules."""
+    ways = [[], ["--async", "late"], ["--async", "random", "--seed", "3"], ["--explore", "8"]]
+    return [dataclasses.replace(launch, options=way) for way in ways for launch in launches]
+
+
+def to_bf16(x):
+    """f32, to nearest even, as bits; finite numbers."""
+    bits = x.view(np.uint32)
+    return (bits + 0x7FFF + (bits >> 16 & 1) >> 16).astype(np.uint16)
+
+
+def from_bf16(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def padded(array, step, axis):
+    """With zeros up to a multiple of step."""
+    widths = [(0, 0)] * array.ndim
+    widths[axis] = (0, -array.shape[axis] % step)
+    return np.pad(array, widths)
+
+
+F16_LEAST = (-14, -14)  # the first normal number's exponent, of A and B
+BF16_LEAST = (-126, -126)
+
+
+@program
+def tcgen05_gemm():
+    r, m, n, k = rng(), 500, 456, 424
+    a, b = r.standard_normal((m, k)).astype(np.float16), r.standard_normal((n, k)).astype(np.float16)
+    a32, b32 = (padded(x.astype(np.float32), 16, 1) for x in (a, b))
+    d = exact.tensor_product(a32, b32.T, 16, F16_LEAST)
+    sizes = Bytes(np.array([m, n, k], np.int32))
+    f32 = [TensorMap(4, "f16", [k, m], [64, 128]), TensorMap(5, "f16", [k, n], [64, 128]), Out(d), sizes, In(a), In(b)]
+    bf16 = [*f32[:2], TensorMap(6, "bf16", [n, m], [64, 128]), sizes, In(a), In(b), Out(to_bf16(d))]
+    smem = 3 * 32768
+    launches = in_every_way(
+        Launch((5,), (192,), f32, "gemm_f32", smem), Launch((5,), (192,), bf16, "gemm_bf16", smem + 32768)
+    )
+    # The first sixteen of K of B for the second.
+    mutant = Mutant(
+        "tcgen05.mma.cta_group::1.kind::f16 [%r33], %rd9, %rd10, %r144, adds;",
+        "tcgen05.mma.cta_group::1.kind::f16 [%r33], %rd9, %rd8, %r144, adds;",
+    )
+    return Program(launches, mutant, on_gpu=False)
+
+
+@program
+def tcgen05_gemm_pair():
+    r, m, n, k = rng(), 520, 456, 344
+    a, b = (to_bf16(r.standard_normal(shape).astype(np.float32)) for shape in ((m, k), (k, n)))
+    d = exact.tensor_product(padded(from_bf16(a), 16, 1), padded(from_bf16(b), 16, 0), 16, BF16_LEAST)
+    maps = [
+        TensorMap(6, "bf16", [k, m], [64, 128]),
+        TensorMap(7, "bf16", [n, k], [64, 64]),
+        TensorMap(8, "f32", [n, m], [32, 128]),
+    ]
+    args = [*maps, *(Value("s32", v) for v in (m, n, k)), In(a), In(b), Out(d)]
+    launches = in_every_way(Launch((4,), (192,), args, smem=3 * 32768 + 32768))
+    # The even CTA alone hears that a tile is complete.
+    mutant = Mutant(
+        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r183], %rs3;",
+        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [%r183];",
+        "hang",
+    )
+    return Program(launches, mutant, on_gpu=False)
+
+
+E4M3, E5M2, E2M1 = (4, 3), (5, 2), (2, 1)  # bits of exponent and fraction
+NARROW_LEAST = {E4M3: -6, E5M2: -14}
+
+
+def narrow(r, shape, format):
+    """Bits of random finite numbers, of every exponent but the largest."""
+    exponent_bits, fraction_bits = format
+    magnitudes = (2**exponent_bits - 1 << fraction_bits) if format != E2M1 else 8
+    return (r.randint(0, magnitudes, shape) | r.randint(0, 2, shape) << sum(format)).astype(np.uint8)
+
+
+def scale_tiles(scales, tile):
+    """Scale factors [rows, blocks of K] as tcgen05.cp takes them, of `tile` rows: for four blocks of K 512 bytes for
+    each 128 rows."""
+    rows, blocks = (cdiv(scales.shape[0], tile) * tile, cdiv(scales.shape[1], 4) * 4)
+    full = np.full((rows, blocks), 0x38, np.uint8)
+    full[: scales.shape[0], : scales.shape[1]] = scales
+    of = full.reshape(rows // tile, tile // 128, 4, 32, blocks // 4, 4)  # tile, 128s, 32s, row, four blocks, block
+    return np.ascontiguousarray(of.transpose(0, 4, 1, 3, 2, 5))
+
+
+@program
+def tcgen05_gemm_narrow():
+    r, m, n = rng(), 200, 296
+
+    def launch(entry, a, b, d, k_bytes, tile_n, scales=(np.zeros(0, np.uint8),) * 2):
+        maps = [TensorMap(8, "u8", [k_bytes, m], [128, 128]), TensorMap(9, "u8", [k_bytes, n], [128, tile_n])]
+        args = [*maps, *map(In, scales), Out(d), Value("s32", m), Value("s32", n), Value("s32", cdiv(k_bytes, 128))]
+        smem = 3 * 128 * (128 + tile_n) + 3 * 512 * {128: 2, 256: 12}[tile_n]
+        return Launch((cdiv(n, tile_n), cdiv(m, 128)), (192,), [*args, In(a), In(b)], entry, smem)
+
+    launches = []
+    k = 432
+    for entry, format_b, half in (("gemm_fp8", E5M2, False), ("gemm_fp8_to_f16", E4M3, True)):
+        a, b = narrow(r, (m, k), E4M3), narrow(r, (n, k), format_b)
+        values = [padded(exact.from_bits(x, *f), 32, 1) for x, f in ((a, E4M3), (b, format_b))]
+        if half:  # of a size that f16 holds
+            a, b = a & 0xBF, b & 0xBF
+            values = [padded(exact.from_bits(x, *E4M3), 32, 1) for x in (a, b)]
+        d = exact.tensor_product(values[0], values[1].T, 32, (-6, NARROW_LEAST[format_b]), half=half)
+        launches.append(launch(entry, a, b, d.astype(np.float16) if half else d, k, 128))
+
+    a, b = narrow(r, (m, k), E4M3), narrow(r, (n, k), E4M3)
+    scales = [r.randint(127 - 9, 127 + 9, (rows, cdiv(k, 32))).astype(np.uint8) for rows in (m, n)]
+    values = [padded(exact.from_bits(x, *E4M3), 32, 1) for x in (a, b)]
+    powers = [x.astype(np.int32) - 127 for x in scales]
+    d = exact.tensor_product(values[0], values[1].T, 32, (-6, -6), scales=(powers[0], powers[1].T))
+    launches.append(launch("gemm_mxfp8", a, b, d, k, 128, [scale_tiles(x, 128) for x in scales]))
+
+    k = 608
+    codes = [narrow(r, (rows, k), E2M1) for rows in (m, n)]
+    a, b = (x[:, ::2] | x[:, 1::2] << 4 for x in codes)
+    scales = [r.randint(0, 0x7F, (rows, k // 16)).astype(np.uint8) for rows in (m, n)]
+    values = [padded(exact.from_bits(x, *E2M1), 64, 1) for x in codes]
+    factors = [padded(exact.from_bits(x, *E4M3), 4, 1) for x in scales]
+    d = exact.scaled_f4_product(values[0], values[1].T, factors[0], factors[1].T)
+    tiled = [scale_tiles(padded(x, 16, 1), tile) for x, tile in zip(scales, (128, 256))]
+    launches.append(launch("gemm_nvfp4", a, b, d, k // 2, 256, tiled))
+    # Columns from 128 on have the scale factors of those before, in the last 64 of K of a stage.
+    mutant = Mutant(
+        "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r15], %rd20;",
+        "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r15], %rd19;",
+    )
+    return Program(in_every_way(*launches), mutant, on_gpu=False)
 
 
 # ---- Printing ----------------------------------------------------------------------------------------------

@@ -110,6 +110,7 @@ class Runner:
             command += ["--entry", entry_name(ptx, launch.entry)]
         if launch.late:
             command += ["--async", "late"]
+        command += launch.options
         command += ["--grid", ",".join(map(str, launch.grid)), "--block", ",".join(map(str, launch.block))]
         if launch.cluster:
             command += ["--cluster", ",".join(map(str, launch.cluster))]
@@ -126,6 +127,9 @@ class Runner:
                 spec = f"{argument.type}={argument.value!r}"
             elif isinstance(argument, programs.Bytes):
                 spec = f"bytes=@{read}"
+            elif isinstance(argument, programs.TensorMap):
+                pathlib.Path(read).write_text(json.dumps(argument.fields()))
+                spec = f"tmap=@{read}"
             elif isinstance(argument, programs.In):
                 spec = f"in={read}"
             elif isinstance(argument, programs.InOut):
@@ -178,7 +182,11 @@ class Runner:
             raise Failure(f"{launch.entry or 'launch'}: " + "\n".join(complaints), 0)
 
     def launches(self, program):
-        return [launch for launch in program.launches if self.options.device == "cpu" or not launch.late]
+        def wanted(launch):
+            on_device = self.options.device == "cpu" or not (launch.late or launch.options)
+            return on_device and (self.options.explore or "--explore" not in launch.options)
+
+        return [launch for launch in program.launches if wanted(launch)]
 
     def run(self, name):
         """(passed, one line or more)"""
@@ -257,6 +265,7 @@ def main():
         default=None,
         help="run the mutants too (default: yes on cpu, no on cuda, where a hang is a hang)",
     )
+    parser.add_argument("--no-explore", dest="explore", action="store_false", help="leave out what runs in several schedules")
     parser.add_argument("--keep", metavar="DIR", help="leave inputs and outputs there")
     parser.add_argument("--record", metavar="FILE", help="write the hashes; programs without any do not run")
     parser.add_argument("--list", action="store_true", help="print the names and stop")

@@ -26,9 +26,10 @@ std::unique_ptr<ptx::Module> module_of(const std::string& name, const std::strin
 
 // "wgmma.wait: add.f32" a line: the id, and the opcode that the caret marks.
 std::string lint_of(const std::string& body, const std::string& before = "",
-                    const std::string& directives = "") {
-  const auto module = module_of("lint.ptx", ".version 8.6\n.target sm_90a\n.address_size 64\n" + before +
-                                                ".visible .entry k(.param .u64 pout) " + directives + R"( {
+                    const std::string& directives = "", const std::string& target = "sm_90a") {
+  const auto module =
+      module_of("lint.ptx", ".version 8.6\n.target " + target + "\n.address_size 64\n" + before +
+                                ".visible .entry k(.param .u64 pout) " + directives + R"( {
 .shared .align 1024 .b8 tile[4096];
 .shared .align 8 .b64 bar;
 .reg .pred %p<10>;
@@ -206,6 +207,90 @@ TEST(Lint, DividedWarps) {
   EXPECT_EQ(lint_of("setp.lt.u32 %p0, %t, 48;\n@!%p0 bra SKIP;\nbar.sync 0;\nSKIP:\nadd.u32 %r9, %t, 1;\n",
                     "", ".reqntid 32"),
             "");
+}
+
+// nvcc lets thread 0 come by another way to what the threads of a warp do together.
+TEST(Lint, WarpsThatMeetByTwoWays) {
+  const auto kernel = [](const std::string& bound) {
+    return "setp.ne.u32 %p0, %t, 0;\n@%p0 bra OTHERS;\nmbarrier.init.shared::cta.b64 [%m], 1;\nbra.uni "
+           "TOGETHER;\n"
+           "OTHERS:\nsetp.gt.u32 %p1, %t, " +
+           bound +
+           ";\n@%p1 bra PAST;\nTOGETHER:\n"
+           "bar.warp.sync 0xffffffff;\nbarrier.sync.aligned 1, 32;\nPAST:";
+  };
+  EXPECT_EQ(lint_of(kernel("31")), "");
+  EXPECT_EQ(lint_of(kernel("30")), "warp.mask: bar.warp.sync\nbarrier.divergent: barrier.sync.aligned\n");
+}
+
+// Where a branch asks for more than the thread, those that it lets through are some of those.
+TEST(Lint, WarpsBehindCombinedConditions) {
+  const auto kernel = [](const std::string& bound, const std::string& both) {
+    return "ld.global.u32 %r0, [%out];\nsetp.eq.u32 %p2, %r0, 0;\nsetp.ne.u32 %p0, %t, 128;\n@%p0 bra "
+           "OTHERS;\n"
+           "bra.uni PAST;\nOTHERS:\nsetp.gt.u32 %p1, %t, " +
+           bound + ";\n" + both + ".pred %p3, %p1, %p2;\n@%p3 bra PAST;\nbarrier.sync.aligned 1, 128;\nPAST:";
+  };
+  EXPECT_EQ(lint_of(kernel("127", "or")), "");
+  EXPECT_EQ(lint_of(kernel("159", "or")), "barrier.divergent: barrier.sync.aligned\n");
+  EXPECT_EQ(lint_of(kernel("127", "and")), "barrier.divergent: barrier.sync.aligned\n");
+}
+
+std::string tensor_lint_of(const std::string& body) {
+  return lint_of("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%m], 32;\n" + body +
+                     "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %t, 32;\n",
+                 ".shared .align 8 .b64 other;\n", "", "sm_100a");
+}
+
+const std::string kTensorLoad = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%t];\n";
+const std::string kTensorStore = "tcgen05.st.sync.aligned.32x32b.x1.b32 [%t], {%r1};\n";
+const std::string kWaitLoad = "tcgen05.wait::ld.sync.aligned;\n",
+                  kWaitStore = "tcgen05.wait::st.sync.aligned;\n";
+const std::string kTensorBefore = "tcgen05.fence::before_thread_sync;\n";
+const std::string kTensorAfter = "tcgen05.fence::after_thread_sync;\n";
+const std::string kProduct = "tcgen05.mma.cta_group::1.kind::f16 [%t], %da, %db, 0x08020010, %p0;\n";
+const std::string kTensorCommit =
+    "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];\n";
+const std::string kWaitForIt =
+    "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n@!%p1 bra WAIT;\n";
+
+TEST(Lint, TensorMemoryThatNobodyWaitsFor) {
+  EXPECT_EQ(tensor_lint_of(kTensorLoad + kWaitLoad + kTensorStore + kWaitStore), "");
+  EXPECT_EQ(tensor_lint_of(kWaitLoad + kTensorLoad),
+            "async.unwaited: tcgen05.ld.sync.aligned.32x32b.x1.b32\n");
+  EXPECT_EQ(tensor_lint_of(kTensorStore + kWaitLoad),
+            "async.unwaited: tcgen05.st.sync.aligned.32x32b.x1.b32\n");
+  EXPECT_EQ(tensor_lint_of(kProduct + kTensorCommit + kProduct),
+            "async.unwaited: tcgen05.mma.cta_group::1.kind::f16\n");
+  EXPECT_EQ(tensor_lint_of(kTensorStore + kTensorBefore + "bar.sync 0;\n" + kWaitStore),
+            "async.unwaited: tcgen05.fence::before_thread_sync\n");
+  EXPECT_EQ(tensor_lint_of("@%p0 bra PAST;\n" + kTensorStore + "PAST:\n" + kTensorBefore + "bar.sync 0;\n" +
+                           kWaitStore),
+            ""); // on one path alone
+}
+
+TEST(Lint, FencesOfTensorMemory) {
+  EXPECT_EQ(tensor_lint_of(kProduct + kTensorCommit + kWaitForIt + kTensorAfter + kTensorLoad + kWaitLoad),
+            "");
+  EXPECT_EQ(tensor_lint_of(kTensorAfter + kProduct + kTensorCommit + kWaitForIt + kTensorLoad + kWaitLoad),
+            "tcgen05.fence: tcgen05.ld.sync.aligned.32x32b.x1.b32\n");
+  EXPECT_EQ(tensor_lint_of(kProduct + kTensorCommit + kWaitForIt + kTensorLoad + kWaitLoad),
+            ""); // none at all
+  const std::string wait =
+      "OTHER: mbarrier.try_wait.parity.shared::cta.b64 %p1, [other], 0;\n@!%p1 bra OTHER;\n";
+  const std::string arrive = "mbarrier.arrive.shared::cta.b64 %state, [other];\n";
+  EXPECT_EQ(tensor_lint_of(kTensorLoad + kWaitLoad + kTensorBefore + arrive + wait + kTensorAfter), "");
+  EXPECT_EQ(tensor_lint_of(kTensorLoad + kWaitLoad + arrive + wait + kTensorAfter),
+            "tcgen05.fence: mbarrier.arrive.shared::cta.b64\n");
+}
+
+TEST(Lint, AllocationsOfTensorMemory) {
+  EXPECT_EQ(tensor_lint_of(""), "");
+  EXPECT_EQ(lint_of("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%m], 32;\n", "", "", "sm_100a"),
+            "tcgen05.alloc: tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32\n");
+  EXPECT_EQ(tensor_lint_of("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n"
+                           "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%m], 32;\n"),
+            "tcgen05.alloc: tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32\n");
 }
 
 TEST(Lint, Membermasks) {

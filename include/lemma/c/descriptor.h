@@ -18,8 +18,7 @@ extern "C" {
 
 // Which operand of tcgen05 it is, for what is legal there.
 typedef enum lemma_descriptor_operand LEMMA_INT {
-  LEMMA_DESCRIPTOR_ANY =
-      0, // an instruction descriptor if it fits 32 bits and `of` says for what, else a matrix
+  LEMMA_DESCRIPTOR_ANY = 0,    // an instruction descriptor, if `of` says for what, else a matrix
   LEMMA_DESCRIPTOR_IDESC = 1,  // an instruction descriptor
   LEMMA_DESCRIPTOR_A_DESC = 2, // A and B of tcgen05.mma in shared memory
   LEMMA_DESCRIPTOR_B_DESC = 3,

@@ -80,12 +80,22 @@ public:
   // Completes everything, the thread groups too: the cluster ends.
   void drain();
 
-  // The first in flight, in the order of issue, of those that nobody waits for by a group; null: none is
-  // such.
+  // One in flight; null: none is such.
   template <class F>
   const AsyncOperation* find(F&& is_such) const {
     const auto found = std::ranges::find_if(unordered_, is_such);
-    return found == unordered_.end() ? nullptr : &*found;
+    if (found != unordered_.end())
+      return &*found;
+    for (const auto& [key, groups] : groups_) {
+      for (const Group& group : groups.committed)
+        for (const AsyncOperation& operation : group.operations)
+          if (is_such(operation))
+            return &operation;
+      for (const AsyncOperation& operation : groups.open.operations)
+        if (is_such(operation))
+          return &operation;
+    }
+    return nullptr;
   }
 
   uint64_t completed() const { return completed_; }

@@ -6,6 +6,8 @@
 #include "vgpu/async/mbarrier.h"
 #include "vgpu/async/tensor_cp.h"
 #include "vgpu/async/tensor_mma.h"
+#include "vgpu/async/tensor_shift.h"
+#include "vgpu/async/tensor_st.h"
 #include "vgpu/engine/launch_response.h"
 #include "vgpu/engine/observer.h"
 #include "vgpu/memory/racing_copy.h"
@@ -464,7 +466,8 @@ const char* to_string(AsyncKind kind) {
                                                            "tensor reduction", "st.async",
                                                            "red.async",        "wgmma",
                                                            "tcgen05.mma",      "tcgen05.cp",
-                                                           "tcgen05.commit",   "launch control"};
+                                                           "tcgen05.shift",    "tcgen05.commit",
+                                                           "tcgen05.st",       "launch control"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -595,6 +598,12 @@ void complete(AsyncOperation& operation) {
     break;
   case AsyncKind::tensor_cp:
     execute(*operation.cp);
+    break;
+  case AsyncKind::tensor_shift:
+    execute(*operation.shift);
+    break;
+  case AsyncKind::tensor_st:
+    execute(*operation.st);
     break;
   case AsyncKind::tensor_commit:
     for (const AsyncTarget& target : operation.targets)

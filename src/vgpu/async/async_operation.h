@@ -28,6 +28,8 @@ namespace lemma::vgpu {
 struct Launch;
 struct TensorCp;
 struct TensorMma;
+struct TensorShift;
+struct TensorSt;
 struct Warp;
 
 enum class AsyncKind : uint8_t {
@@ -43,15 +45,18 @@ enum class AsyncKind : uint8_t {
   wgmma,         // reads shared memory; computed in handlers/matrix/wgmma.cc
   tensor_mma,    // tcgen05.mma
   tensor_cp,     // tcgen05.cp
+  tensor_shift,  // tcgen05.shift
   tensor_commit, // tcgen05.commit: arrives when the thread's operations of tcgen05 before it are complete
+  tensor_st,     // tcgen05.st
   try_cancel,    // clusterlaunchcontrol: its source is the grid's clusters that have not started
 };
-inline constexpr int kAsyncKinds = 14;
+inline constexpr int kAsyncKinds = 16;
 // "cp.async", "tensor load".
 const char* to_string(AsyncKind kind);
 
 // By what the issuing thread waits. `none`: an mbarrier, which the operation signals itself.
-enum class AsyncGroup : uint8_t { none, cp_async, bulk, wgmma };
+// `tensor_st`: of lane 0, for its warp, and never committed.
+enum class AsyncGroup : uint8_t { none, cp_async, bulk, wgmma, tensor_st };
 
 enum class AsyncState : uint8_t { issued, source_read, done };
 
@@ -118,9 +123,11 @@ struct AsyncOperation {
   uint16_t byte_mask = 0xffff;
   uint32_t ignored_left = 0, ignored_right = 0;
   std::unique_ptr<TensorBox> box;
-  std::shared_ptr<const TensorCp> cp;   // of tensor_cp, for what it reads and writes
-  std::shared_ptr<const TensorMma> mma; // of tensor_mma, for what it reads and writes
-  Reduce reduce = nullptr;              // null: a copy
+  std::shared_ptr<const TensorCp> cp;       // of tensor_cp, for what it reads and writes
+  std::shared_ptr<const TensorMma> mma;     // of tensor_mma, for what it reads and writes
+  std::shared_ptr<const TensorShift> shift; // of tensor_shift
+  std::shared_ptr<const TensorSt> st;       // of tensor_st
+  Reduce reduce = nullptr;                  // null: a copy
   uint32_t element_bytes = 1;
 
   // Does it run after what its thread has issued of these before, in that order?

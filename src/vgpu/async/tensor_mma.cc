@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace lemma::vgpu {
 namespace {
@@ -87,7 +88,8 @@ void gather_tensor(const TensorMma& mma, const Part& part, std::byte* tile) {
     const uint32_t* lanes =
         part.lanes(mma.a_cell.column + column) + mma.a_cell.lane + product.block_lane(part.block);
     for (size_t row = 0; row < product.row_lanes.size(); ++row)
-      std::memcpy(to + row * kTensorRowBytes + size_t{column} * 4, lanes + product.row_lanes[row], 4);
+      std::memcpy(to + row * kTensorRowBytes + size_t{column} * 4,
+                  lanes + product.row_lanes[mma.shifts_a && row != 0 ? row - 1 : row], 4);
   }
   for (size_t at = 0; at < dense.size(); at += layout::kChunkBytes)
     unpack_dense(&dense[at], tile + 2 * at);
@@ -318,9 +320,18 @@ void each_cell_read(const TensorMma& mma, const TensorVisit& visit) {
       visit(cta, first + row / kWarpSize, lanes);
     }
   };
+  std::map<uint32_t, TensorLanes> metadata; // by column
+  for (uint32_t block = 0; product.metadata_bits != 0 && block < product.blocks(); ++block)
+    for (uint32_t row = 0; row < product.cta_rows(); ++row)
+      for (uint32_t chunk = 0; chunk < metadata_chunks(product); ++chunk) {
+        const TensorCell cell = metadata_of(mma, block, row, chunk).cell;
+        metadata[cell.column][cell.lane / kWarpSize] |= LaneMask{1} << cell.lane % kWarpSize;
+      }
   for (const Cta* cta : mma.ctas) {
     if (!mma.a)
       each_row(*cta);
+    for (const auto& [column, lanes] : metadata)
+      visit(*cta, column, lanes);
     if (product.scales == 0)
       continue;
     each_scale(*cta, mma.a_scales, product.cta_rows());

@@ -15,6 +15,10 @@
 // descriptor's id names. Rows of A take those of the quarter that their lane in D is of, columns of B those
 // of the block's first quarter. The PTX ISA leaves undefined what happens where copies differ.
 //
+// .ashift takes A in tensor memory a row further down: row r of the product has row r - 1 of the CTA's A, and
+// row 0 keeps its own. The PTX ISA does not say what that is: assumed, as tcgen05.shift moves rows
+// (tensor_shift.h).
+//
 // A sparse A has half of its elements, and metadata in tensor memory (layout/tensor_metadata.h) that says
 // which columns of K they have.
 //
@@ -121,6 +125,7 @@ struct TensorMma {
   const TensorProduct* product = nullptr; // of the instruction's plan
   TensorCtas ctas;
   std::optional<TensorShared> a; // none: in tensor memory
+  bool shifts_a = false;         // .ashift: each row of A but the last is the next one's
   TensorShared b;
   uint32_t a_scales = 0, b_scales = 0; // columns where they begin
   layout::TensorCell a_cell, d_cell;   // addresses: of D the lane is that of row 0

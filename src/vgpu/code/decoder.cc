@@ -37,6 +37,7 @@ const SelectorTable& selectors() {
     add_tensor_allocation_selectors(t);
     add_tensor_mma_selectors(t);
     add_tensor_cp_selectors(t);
+    add_tensor_shift_selectors(t);
     add_tensor_commit_selectors(t);
     add_tensor_move_selectors(t);
     add_launch_control_selectors(t);

@@ -165,6 +165,7 @@ void add_setmaxnreg_selectors(SelectorTable& table);        // setmaxnreg.cc
 void add_tensor_allocation_selectors(SelectorTable& table); // tensor_allocation.cc
 void add_tensor_mma_selectors(SelectorTable& table);        // tensor_mma.cc
 void add_tensor_cp_selectors(SelectorTable& table);         // tensor_cp.cc
+void add_tensor_shift_selectors(SelectorTable& table);      // tensor_shift.cc
 void add_tensor_commit_selectors(SelectorTable& table);     // tensor_commit.cc
 void add_tensor_move_selectors(SelectorTable& table);       // tensor_moves.cc
 void add_launch_control_selectors(SelectorTable& table);    // launch_control.cc: clusterlaunchcontrol

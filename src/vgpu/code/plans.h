@@ -91,7 +91,7 @@ using Plans =
                struct LoadOfCopy, struct M8n8Plan, struct MbarrierPlan, struct MmaPlan, struct MmaRun,
                struct Refusal, struct ReplacePlan, struct RequestPlan, struct SettledRun, struct SurfacePlan,
                struct TensorAllocationPlan, struct TensorCommitPlan, struct TensorCpPlan,
-               struct TensorMmaPlan, struct TensorMovePlan, struct TensorPlan, struct TexturePlan,
-               struct WgmmaPlan, struct WmmaMovePlan>;
+               struct TensorMmaPlan, struct TensorMovePlan, struct TensorPlan, struct TensorShiftPlan,
+               struct TexturePlan, struct WgmmaPlan, struct WmmaMovePlan>;
 
 } // namespace lemma::vgpu

@@ -30,12 +30,17 @@ import run
 # Why the advice of an id is no edit of the PTX.
 NO_EDIT = {
     "wgmma.warps": "which of the warps has the wrong operand, nobody knows",
+    "tcgen05.alloc": "which allocation is meant, nobody knows",
+    "tcgen05.address": "which cells are meant, nobody knows",
+    "tcgen05.pair": "which CTAs are meant, nobody knows",
+    "tcgen05.descriptor": "which value is meant, nobody knows",
     "memory.undefined": "nobody knows the value that is missing",
     "memory.lifetime": "code has to be moved",
 }
 # What else it may be that is amiss, as the words of the advice say.
 ONE_OF_SEVERAL = {
     "race.mixed-size": "the wider access, or what would order the two",
+    "race.tensor": "a wait on an mbarrier that is missing",
     "mbarrier.plain": "what reads the value, which has to come from elsewhere",
     "mbarrier.count": "arrivals that are missing, or too many",
     "mbarrier.tx": "copies that are missing, or too small",

@@ -42,6 +42,12 @@ def floats(count):
     return Argument("in=FILE", struct.pack(f"<{count}f", *(r.randrange(-64, 65) / 8 for _ in range(count))))
 
 
+def scales(count):
+    """Of ue8m0, from a quarter to four, four a word."""
+    r = random.Random(count)
+    return Argument("in=FILE", bytes(r.randrange(125, 130) for _ in range(4 * count)))
+
+
 def changed_floats(count, times=1):
     r = random.Random(count)
     return Argument("inout=FILE:OUT", struct.pack(f"<{count}f", *(r.uniform(-2, 2) * times for _ in range(count))))
@@ -284,3 +290,27 @@ training("softmax_in_place", 3, [changed_floats(3 * 11), value(11)])
 training("running_mean", 3, [floats(90), changed_floats(3), changed(3), value(30), value(0.5, "f32")])
 training("sine_in_place", 2, [changed_floats(50, 200000), value(50)])
 training("clip_in_place", 2, [changed_floats(50), value(50)])
+
+# ---- tcgen05
+nvcc(
+    "tc_gemm", 1, 192,
+    [tensor_map(5, "f16", [192, 256], [64, 128]), tensor_map(6, "f16", [192, 32], [64, 32]), out(256 * 32 * 4), value(2),
+     value(3), halves(192 * 256), halves(192 * 32)],
+    "--smem", "40960",
+)  # fmt: skip
+nvcc("tc_operand", 1, 128, [halves(128 * 48), halves(16 * 48), out(128 * 16 * 4), value(3)])
+nvcc("tc_rescale", 1, 128, [halves(128 * 32), halves(16 * 32), floats(128 * 16), out(128 * 16 * 4), value(2)])
+nvcc(
+    "tc_scaled", 1, 128,
+    [ints(128 * 16, 0x77777777), scales(128 * 2), ints(16 * 16, 0x77777777), scales(16 * 2), out(128 * 16 * 4), value(2)],
+)  # fmt: skip
+nvcc("tc_relaxed", 1, 160, [halves(128 * 16), halves(16 * 16), floats(2 * 128 * 16), out(2 * 128 * 16 * 4), value(2)])
+nvcc("tc_turns", 1, 160, [halves(128 * 16), halves(4 * 16 * 16), out(4 * 128 * 16 * 4), value(4)])
+nvcc(
+    "tc_attention", 1, 160, [halves(128 * 16), halves(3 * 256), halves(3 * 256), out(128 * 16 * 4), value(3)]
+)  # fmt: skip
+nvcc(
+    "tc_pair", 2, 160,
+    [tensor_map(4, "f16", [128, 256], [64, 128]), tensor_map(5, "f16", [128, 32], [64, 16]), out(256 * 32 * 4), value(2),
+     halves(128 * 256), halves(128 * 32)],
+)  # fmt: skip

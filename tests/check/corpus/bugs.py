@@ -15,6 +15,7 @@ import bugs_locks  # noqa: F401
 import bugs_queues  # noqa: F401
 import bugs_publish  # noqa: F401
 import bugs_order  # noqa: F401
+import bugs_tensor  # noqa: F401
 import bugs_triton  # noqa: F401
 import harmless  # noqa: F401
 from table import IDS, bugs, fines  # noqa: F401

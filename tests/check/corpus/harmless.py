@@ -1,6 +1,6 @@
 """Edits that leave a kernel right: nothing may be found in it."""
 
-from edit import after, before, cut, move, only, put, rewrite, sub, sub_every
+from edit import after, before, cut, move, no_wait, only, put, rewrite, sub, sub_every
 from table import fine
 
 # ---- Edits that leave a kernel right: nothing may be found.
@@ -222,3 +222,9 @@ fine("pdl_scale", "launches_early", move("@launch griddepcontrol", to_after="@wa
 fine("pdl_scale", "waits_twice", before("@store st.global", "griddepcontrol.wait;"))
 fine("attention_wgmma", "one_fence_more", before("@release mbarrier", "wgmma.fence.sync.aligned;"))
 fine("attention_wgmma", "fence_before_release", before("@release mbarrier", "fence.proxy.async;"))
+fine("tc_attention", "s_says_that_o_is_done", no_wait("@wait_o"))
+fine("tc_attention", "one_fence_less_after_o", cut("@after_o tcgen05"))
+fine("tc_gemm", "fence_after_full", before("@mma_0 mov.b32", "tcgen05.fence::after_thread_sync;"))
+fine("tc_operand", "waits_for_loads_too", after("@wait_st tcgen05", "tcgen05.wait::ld.sync.aligned;"))
+fine("tc_rescale", "barrier_not_aligned", put("@sync_mma bar.sync", "barrier.sync 0;"))
+fine("tc_turns", "fence_before_the_wait_too", before("@wait_ready mbarrier", "tcgen05.fence::before_thread_sync;"))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 IDS = (
     "race.shared race.cluster race.global race.scope race.weak race.mixed-size race.proxy async.unwaited "
     "wgmma.inflight wgmma.wait wgmma.fence wgmma.warps "
+    "tcgen05.alloc tcgen05.address tcgen05.pair tcgen05.descriptor tcgen05.fence race.tensor "
     "mbarrier.init mbarrier.plain mbarrier.count mbarrier.tx mbarrier.phase mbarrier.inval "
     "barrier.divergent barrier.count barrier.id "
     "warp.mask warp.aligned warp.setmaxnreg warp.elect warp.griddepcontrol "

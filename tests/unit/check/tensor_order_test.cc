@@ -131,6 +131,18 @@ TEST(TensorOrder, ProductsOfOneSizeAndCopiesBeforeThemAreInOrder) {
                                             "tcgen05.cp.cta_group::1.128x128b\n");
 }
 
+TEST(TensorOrder, ShiftsAndProductsAreInOrder) {
+  const std::string end = kCommit + wait() + kAfter;
+  const std::string product = "@%p tcgen05.mma.cta_group::1.kind::f16 [%d], [%d32], %desc, 0x8040010, %p;\n";
+  const std::string shift = "@%p tcgen05.shift.cta_group::1.down [%d32];\n";
+  EXPECT_EQ(found(product + shift + product + end), "");
+  EXPECT_EQ(found(shift + "@%p tcgen05.cp.cta_group::1.4x256b [%d32], %desc;\n" + end), "");
+  EXPECT_EQ(found(shift + kCopy + end),
+            "async.unwaited: tcgen05.shift.cta_group::1.down ~ tcgen05.cp.cta_group::1.128x128b\n");
+  EXPECT_EQ(found(kCopy + shift + end),
+            "async.unwaited: tcgen05.cp.cta_group::1.128x128b ~ tcgen05.shift.cta_group::1.down\n");
+}
+
 // Then nothing else orders.
 TEST(TensorOrder, FencesGoWithRelaxedSynchronization) {
   const auto handed = [](const std::string& before, const std::string& after) {

@@ -254,6 +254,37 @@ std::string fault_of_two(int first, int second, std::string_view between = "") {
   return fault_text(kernel.run({kernel.buffer(std::vector<uint32_t>(2))}));
 }
 
+// A load that does not wait for the store before it finds what was there, or what is stored.
+TEST(TensorMemory, StoresAreAsLateAsTheirWait) {
+  const std::string store = "tcgen05.st.sync.aligned.32x32b.x1.b32 [%a], {%r0};\n";
+  const std::string wait = "tcgen05.wait::st.sync.aligned;\n";
+  for (const AsyncMode mode : {AsyncMode::eager, AsyncMode::late}) {
+    Kernel kernel(text_of("add.u32 %r0, %t, 100;\n" + store + wait + "add.u32 %r0, %t, 200;\n" + store + R"(
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%a];
+)" + wait + R"(
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r2}, [%a];
+  tcgen05.wait::ld.sync.aligned;
+  mul.wide.u32 %rd0, %t, 8;
+  add.s64 %rd0, %out, %rd0;
+  st.global.v2.b32 [%rd0], {%r1, %r2};
+)"));
+    kernel.config().async = mode;
+    const uint64_t out = kernel.buffer(std::vector<uint32_t>(64));
+    ASSERT_EQ(fault_text(kernel.run({out})), "");
+    const auto found = kernel.read<uint32_t>(out, 64);
+    for (uint32_t t = 0; t < 32; ++t) {
+      EXPECT_EQ(found[2 * t], t + (mode == AsyncMode::eager ? 200 : 100));
+      EXPECT_EQ(found[2 * t + 1], t + 200);
+    }
+  }
+  Kernel kernel(text_of(store));
+  kernel.config().async = AsyncMode::late;
+  EXPECT_EQ(fault_text(kernel.run({kernel.buffer(std::vector<uint32_t>(256))})),
+            "illegal instruction: the CTA gives back columns 0 to 63 of tensor memory, which a tcgen05.st at "
+            "line 19 "
+            "uses, and nobody has waited for it (undefined behaviour)");
+}
+
 TEST(TensorMemory, AllocationsFollowTheRules) {
   Kernel kernel(two_allocations(128, 64));
   const uint64_t out = kernel.buffer(std::vector<uint32_t>(2));

@@ -1,7 +1,7 @@
 // Matrices of small integers for the tests of tcgen05, which every type has exactly, as they lie in shared
 // memory: each layout is stated here byte by byte.
 //
-// Tests: tensor_mma_test.cc, tensor_pair_test.cc, tensor_ws_test.cc.
+// Tests: tensor_mma_test.cc, tensor_pair_test.cc, tensor_ws_test.cc, tensor_shift_test.cc.
 #pragma once
 
 #include "numeric/format.h"

@@ -2,7 +2,8 @@
 // has made them, the first thread of the first one issues what the test says, and all of tensor memory comes
 // back.
 //
-// Tests: tensor_pair_test.cc, tensor_ws_test.cc, tensor_sparse_test.cc.
+// Tests: tensor_pair_test.cc, tensor_ws_test.cc, tensor_sparse_test.cc,
+// tensor_shift_test.cc.
 #pragma once
 
 #include "kernel.h"

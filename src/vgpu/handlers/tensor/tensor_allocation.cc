@@ -3,6 +3,8 @@
 #include "vgpu/handlers/tensor/tensor_allocation.h"
 
 #include "vgpu/async/tensor_cp.h"
+#include "vgpu/async/tensor_shift.h"
+#include "vgpu/async/tensor_st.h"
 #include "vgpu/code/decoder.h"
 #include "vgpu/engine/observer.h"
 #include "vgpu/engine/schedule.h"
@@ -181,7 +183,9 @@ Step run_dealloc(Exec& x, const DecodedInst& in) {
   }
   if (const AsyncOperation* user = x.async().find([&](const AsyncOperation& operation) {
         return (operation.mma && accesses(*operation.mma, *x.cta, block->column, block->columns)) ||
-               (operation.cp && accesses(*operation.cp, *x.cta, block->column, block->columns));
+               (operation.cp && accesses(*operation.cp, *x.cta, block->column, block->columns)) ||
+               (operation.shift && accesses(*operation.shift, *x.cta, block->column, block->columns)) ||
+               (operation.st && accesses(*operation.st, *x.cta, block->column, block->columns));
       }))
     return x.misuse(
         in, "tcgen05.alloc",
@@ -189,7 +193,9 @@ Step run_dealloc(Exec& x, const DecodedInst& in) {
                     "and nobody has waited for it (undefined behaviour)",
                     block->column, block->column + block->columns - 1, to_string(user->kind),
                     place_of(*user->issuer.code, user->issuer.instruction).ptx_line),
-        0, {"fix: tcgen05.commit behind it, and a wait at its mbarrier before tcgen05.dealloc"});
+        0,
+        {user->st ? "fix: tcgen05.wait::st behind it, before tcgen05.dealloc"
+                  : "fix: tcgen05.commit behind it, and a wait at its mbarrier before tcgen05.dealloc"});
   x.watch.tell(&Observer::frees_tensor, x, block->column, block->columns);
   use.memory->release(block->column, block->columns);
   use.blocks.erase(block);

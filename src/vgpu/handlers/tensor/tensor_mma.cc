@@ -295,6 +295,7 @@ bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
     if (!check_half(x, in, mma, a, "A", lane))
       return false;
     mma.a_cell = {a.lane, a.column};
+    mma.shifts_a = plan.instruction.ashift;
   } else {
     mma.a = TensorShared{.mn_major = product.descriptor.transpose_a,
                          .rows = product.cta_rows(),
@@ -359,12 +360,8 @@ Step run_mma(Exec& x, const DecodedInst& in) {
 }
 
 bool has_word_not_modelled(const ptx::Instruction& instruction) {
-  constexpr Qual kWords[] = {Qual::ashift,
-                             Qual::collector_b_fill,
-                             Qual::collector_b_use,
-                             Qual::collector_b_lastuse,
-                             Qual::collector_b_discard,
-                             Qual::decompress_lut_b};
+  constexpr Qual kWords[] = {Qual::collector_b_fill, Qual::collector_b_use, Qual::collector_b_lastuse,
+                             Qual::collector_b_discard, Qual::decompress_lut_b};
   return std::ranges::any_of(kWords, [&](Qual word) { return instruction.has(word); });
 }
 
@@ -382,6 +379,7 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
   plan.kind = words->kind;
   plan.instruction = words->instruction;
   plan.instruction.a_in_tensor_memory = operands[1].kind == ptx::OperandKind::address;
+  plan.instruction.ashift = instruction.has(Qual::ashift);
   std::vector<Slot> srcs;
   const auto add = [&](Slot slot) {
     srcs.push_back(slot);

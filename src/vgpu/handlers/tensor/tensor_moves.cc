@@ -1,8 +1,7 @@
 // tcgen05.ld, st, wait and fence: the cells of a warp's quarter of tensor memory, to and from registers.
 //
-// Here both are done when they are executed: of ld the hardware respects that a later instruction needs its
-// registers, and a wait has nothing left to wait for. The half of a cell that `.unpack::16b` does not write
-// is zero: assumed.
+// A load is done when it is executed: the hardware respects that a later instruction needs its registers, and
+// wait::ld has nothing left to wait for. A store takes its registers then, and writes by wait::st.
 //
 // What a warp may not do and can be seen is a fault: a quarter that is another warp's, columns that are not
 // the CTA's, lanes that disagree about the address. An address without lanes names the quarter of the warp
@@ -11,9 +10,12 @@
 // PTX ISA: "tcgen05.ld", "tcgen05.st", "tcgen05.wait", "tcgen05.fence".
 // Tests: tests/unit/vgpu/tensor_memory_test.cc.
 #include "layout/tensor_memory.h"
+#include "numeric/arithmetic.h"
+#include "vgpu/async/tensor_st.h"
 #include "vgpu/code/decoder.h"
 #include "vgpu/engine/observer.h"
 #include "vgpu/handlers/matrix/matrix_operands.h"
+#include "vgpu/handlers/memory/async_operands.h"
 #include "vgpu/handlers/tensor/tensor_operands.h"
 
 #include <fmt/format.h>
@@ -32,11 +34,12 @@ using layout::TensorShape;
 
 struct TensorMovePlan {
   TensorShape shape = TensorShape::s32x32b;
-  uint32_t columns = 0;         // from the address on; of .16x32bx2, of either half
-  uint32_t second_half = 0;     // of .16x32bx2: where it begins
-  int64_t offset = 0;           // of the address
-  bool packed = false;          // .pack::16b, .unpack::16b
-  bool is_row_of_lanes = false; // register r has the quarter's lanes of column r
+  uint32_t columns = 0;                                 // from the address on; of .16x32bx2, of either half
+  uint32_t second_half = 0;                             // of .16x32bx2: where it begins
+  int64_t offset = 0;                                   // of the address
+  bool packed = false;                                  // .pack::16b, .unpack::16b
+  uint32_t (*reduce)(uint32_t a, uint32_t b) = nullptr; // of .red: of each lane's registers
+  bool is_row_of_lanes = false;                         // register r has the quarter's lanes of column r
   // Of register r and thread t, from the cell of the address: [r * 32 + t]; packed, two each.
   std::vector<TensorCell> cells;
   std::vector<LaneMask> lanes; // the same cells: lanes, by column
@@ -140,7 +143,8 @@ Step run_load(Exec& x, const DecodedInst& in) {
   if (!located.memory)
     return Step::stopped;
   tell_move(x, plan, located, false);
-  for (int r = 0; r < in.dst_count; ++r) {
+  const int registers = in.dst_count - (plan.reduce ? 1 : 0);
+  for (int r = 0; r < registers; ++r) {
     const std::span<const TensorCell> cells = plan.cells_of(r);
     auto* d = x.dst<uint32_t>(in, r);
     if (plan.is_row_of_lanes && located.written(cells[0]) == kAllLanes) [[likely]] {
@@ -153,7 +157,36 @@ Step run_load(Exec& x, const DecodedInst& in) {
                     ? (located.cell(cells[2 * lane]) & 0xffff) | located.cell(cells[2 * lane + 1]) << 16
                     : located.cell(cells[lane]);
   }
+  if (plan.reduce)
+    for (size_t lane = 0; lane < kWarpSize; ++lane) {
+      uint32_t result = x.dst<uint32_t>(in, 0)[lane];
+      result = plan.reduce(result, result); // of one that is NaN, or a magnitude
+      for (int r = 1; r < registers; ++r)
+        result = plan.reduce(result, x.dst<uint32_t>(in, r)[lane]);
+      x.dst<uint32_t>(in, registers)[lane] = result;
+    }
   return Step::next;
+}
+
+// Later: as late as its warp's wait::st.
+bool start_store(Exec& x, const DecodedInst& in, const TensorMovePlan& plan, const Located& located) {
+  TensorSt st{.cta = x.cta,
+              .at = {located.lane, located.column},
+              .cells = &plan.cells,
+              .packed = plan.packed,
+              .values = {}};
+  for (int r = 0; r < in.op_count - 1; ++r) {
+    const auto* values = x.src<uint32_t>(in, r + 1);
+    st.values.insert(st.values.end(), values, values + kWarpSize);
+  }
+  AsyncOperation operation;
+  operation.kind = AsyncKind::tensor_st;
+  operation.group = AsyncGroup::tensor_st;
+  operation.proxy = Proxy::generic;
+  operation.issuer = x.issuer(in, 0);
+  operation.bytes = static_cast<uint32_t>(st.values.size() * sizeof(uint32_t));
+  operation.st = std::make_shared<const TensorSt>(std::move(st));
+  return start(x, std::move(operation));
 }
 
 Step run_store(Exec& x, const DecodedInst& in) {
@@ -165,19 +198,12 @@ Step run_store(Exec& x, const DecodedInst& in) {
   if (!located.memory)
     return Step::stopped;
   tell_move(x, plan, located, true);
+  if (x.launch->config.async != AsyncMode::eager || x.watch.is_on() || !plan.is_row_of_lanes)
+    return start_store(x, in, plan, located) ? Step::next : Step::stopped;
   for (int r = 0; r < in.op_count - 1; ++r) {
-    const std::span<const TensorCell> cells = plan.cells_of(r);
-    const auto* values = x.src<uint32_t>(in, r + 1);
-    if (plan.is_row_of_lanes) {
-      std::memcpy(&located.cell(cells[0]), values, kWarpSize * sizeof *values);
-      located.written(cells[0]) = kAllLanes;
-      continue;
-    }
-    for (size_t i = 0; i < cells.size(); ++i) {
-      const uint32_t value = values[i / plan.cells_of_value()];
-      located.cell(cells[i]) = plan.packed ? value >> 16 * (i % 2) & 0xffff : value;
-      located.written(cells[i]) |= located.bit(cells[i]);
-    }
+    const TensorCell at = plan.cells_of(r)[0];
+    std::memcpy(&located.cell(at), x.src<uint32_t>(in, r + 1), kWarpSize * sizeof(uint32_t));
+    located.written(at) = kAllLanes;
   }
   x.effect();
   return Step::next;
@@ -188,21 +214,51 @@ Step run_wait(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
     return step;
+  if (kOrder == TensorOrder::wait_st)
+    x.async().complete(x.thread(0), AsyncGroup::tensor_st);
   x.watch.tell(&Observer::orders_tensor, x, kOrder);
   return Step::next;
 }
 
-// Whatever came before is done.
+// Operations run in an order that has no need of them.
 template <TensorOrder kOrder>
 Step run_fence(Exec& x, const DecodedInst&) {
   x.watch.tell(&Observer::orders_tensor, x, kOrder);
   return Step::next;
 }
 
-// Operands: ld {d}, [taddr]{, immHalfSplitoff}; st [taddr]{, immHalfSplitoff}, {r}.
+// Minimum and maximum of f32, or of the magnitudes: as redux.sync has them.
+template <bool kMax, bool kAbs, bool kNan>
+uint32_t combine_f32(uint32_t a, uint32_t b) {
+  constexpr uint32_t kMask = kAbs ? 0x7fffffff : 0xffffffff;
+  constexpr numeric::MinMaxOptions options{.nan = kNan};
+  constexpr numeric::FloatFormat f32 = numeric::FloatFormat::f32;
+  return static_cast<uint32_t>(kMax ? numeric::max(f32, a & kMask, b & kMask, options)
+                                    : numeric::min(f32, a & kMask, b & kMask, options));
+}
+
+template <bool kMax>
+auto reduction_of(const ptx::Instruction& instruction) -> uint32_t (*)(uint32_t, uint32_t) {
+  const auto of = []<class T>(T) -> uint32_t (*)(uint32_t, uint32_t) {
+    return [](uint32_t a, uint32_t b) {
+      const T x = static_cast<T>(a), y = static_cast<T>(b);
+      return static_cast<uint32_t>(kMax ? std::max(x, y) : std::min(x, y));
+    };
+  };
+  const bool abs = instruction.has(Qual::abs);
+  if (instruction.has(Qual::NaN))
+    return abs ? combine_f32<kMax, true, true> : combine_f32<kMax, false, true>;
+  if (instruction.type() == Type::f32)
+    return abs ? combine_f32<kMax, true, false> : combine_f32<kMax, false, false>;
+  return instruction.type() == Type::s32 ? of(int32_t{}) : of(uint32_t{});
+}
+
+// Operands: ld {d}, [taddr]{, immHalfSplitoff}, of .red {d}, d, [taddr] and so on; st [taddr]{,
+// immHalfSplitoff}, {r}.
 bool select_move(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
-  const bool loads = instruction.opcode == Opcode::tcgen05_ld;
-  const size_t address_at = loads ? 1 : 0;
+  const bool reduces = instruction.opcode == Opcode::tcgen05_ld_red;
+  const bool loads = instruction.opcode == Opcode::tcgen05_ld || reduces;
+  const size_t address_at = reduces ? 2 : loads ? 1 : 0;
   TensorMovePlan& plan = d.make_plan<TensorMovePlan>(in);
   for (const Qual qual : instruction.quals())
     if (const std::optional<TensorShape> shape =
@@ -234,6 +290,11 @@ bool select_move(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
     d.add_dsts(dsts, values_at, Type::b32);
   else
     d.add_srcs(srcs, values_at, Type::b32);
+  if (reduces) {
+    plan.reduce =
+        instruction.has(Qual::max) ? reduction_of<true>(instruction) : reduction_of<false>(instruction);
+    dsts.push_back(d.dst(1, Type::b32));
+  }
   in.handler = loads ? run_load : run_store;
   d.set_operands(in, dsts, srcs);
   return true;
@@ -249,7 +310,7 @@ bool select_order(Decoder& d, const ptx::Instruction&, DecodedInst& in) {
 } // namespace
 
 void add_tensor_move_selectors(SelectorTable& table) {
-  table.add({Opcode::tcgen05_ld, Opcode::tcgen05_st}, select_move);
+  table.add({Opcode::tcgen05_ld, Opcode::tcgen05_ld_red, Opcode::tcgen05_st}, select_move);
   table.add(Opcode::tcgen05_wait_ld, select_order<run_wait<TensorOrder::wait_ld>>);
   table.add(Opcode::tcgen05_wait_st, select_order<run_wait<TensorOrder::wait_st>>);
   table.add(Opcode::tcgen05_fence_before_thread_sync,

@@ -1,0 +1,140 @@
+// tcgen05.mma on one core: FLOP/s (two a product) of 128x256 by kind::f16 from swizzled shared memory, D in
+// tensor memory, as a part of the arithmetic alone, which the rows of wgmma measure.
+#include "kernel.h"
+#include "numeric/convert.h"
+#include "table.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <random>
+
+namespace lemma::bench {
+namespace {
+
+using numeric::FloatFormat;
+
+constexpr uint32_t kM = 128, kN = 256, kDepth = 16;
+constexpr size_t kSharedBytes = 32768; // B, 256 lines of 128 bytes; A is the first half of it
+constexpr uint32_t kRounds = 50;
+constexpr int kInChain = 4; // 32-byte steps along K in a line
+
+std::string header_of_blackwell() {
+  return ".version 8.6\n.target sm_100a\n.address_size 64\n";
+}
+
+std::string kernel_text() {
+  std::string text =
+      header_of_blackwell() +
+      fmt::format(R"(
+.visible .entry k(.param .u64 p_in, .param .u64 p_out, .param .u32 p_rounds) {{
+  .reg .pred %p, %more, %first, %done;
+  .reg .b32 %t, %i, %n, %s, %x, %d, %bar, %parity;
+  .reg .b64 %in, %out, %da, %db, %e, %f;
+  .shared .align 1024 .b8 smem[{0}];
+  .shared .align 8 .b64 bar;
+  .shared .align 4 .b32 slot;
+  ld.param.u64 %in, [p_in];
+  ld.param.u64 %out, [p_out];
+  ld.param.u32 %n, [p_rounds];
+  mov.u32 %t, %tid.x;
+  mov.u32 %s, smem;
+  mov.u32 %bar, bar;
+  shr.u32 %x, %s, 4;
+  cvt.u64.u32 %e, %x;
+  or.b64 %da, %e, {1:#x};
+  mov.b64 %db, %da;
+  setp.eq.u32 %first, %t, 0;
+  @%first mbarrier.init.shared::cta.b64 [%bar], 1;
+  mad.lo.u32 %s, %t, 4, %s;
+  mad.wide.u32 %in, %t, 4, %in;
+  mad.wide.u32 %out, %t, 4, %out;
+  mov.u32 %i, 0;
+FILL:
+  ld.global.b32 %x, [%in];
+  st.shared.b32 [%s], %x;
+  add.u32 %s, %s, 512;
+  add.u64 %in, %in, 512;
+  add.u32 %i, %i, 512;
+  setp.lt.u32 %p, %i, {0};
+  @%p bra FILL;
+  fence.proxy.async;
+  setp.gt.u32 %p, %t, 31;
+  @%p bra ALLOCATED;
+  mov.u32 %x, slot;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%x], {2};
+ALLOCATED:
+  bar.sync 0;
+  ld.shared.b32 %d, [slot];
+  mov.u32 %i, 0;
+LOOP:
+  @!%first bra ISSUED;
+  setp.ne.u32 %more, %i, 0;
+)",
+                  kSharedBytes,
+                  uint64_t{2} << 61 | uint64_t{1} << 46 | uint64_t{64} << 32 | uint64_t{1} << 16, kN);
+  for (int i = 0; i < kInChain; ++i)
+    text += fmt::format("  add.u64 %e, %da, {0};\n  add.u64 %f, %db, {0};\n"
+                        "  tcgen05.mma.cta_group::1.kind::f16 [%d], %e, %f, {1:#x}, {2};\n",
+                        2 * i, 1u << 4 | kN / 8 << 17 | kM / 16 << 24, i == 0 ? "%more" : "%first");
+  return text + fmt::format(R"(
+  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%bar];
+ISSUED:
+  and.b32 %parity, %i, 1;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %done, [%bar], %parity;
+  @!%done bra WAIT;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p, %i, %n;
+  @%p bra LOOP;
+  tcgen05.fence::after_thread_sync;
+  shl.b32 %x, %t, 16;
+  and.b32 %x, %x, 0x600000;
+  add.u32 %x, %x, %d;
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%i}}, [%x];
+  tcgen05.wait::ld.sync.aligned;
+  st.global.b32 [%out], %i;
+  bar.sync 0;
+  setp.gt.u32 %p, %t, 31;
+  @%p bra END;
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %d, {};
+END:
+  ret;
+}}
+)",
+                            kN);
+}
+
+// f16 between -1 and 1.
+std::vector<uint32_t> random_halves(size_t bytes) {
+  std::mt19937 generator(1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<uint32_t> words(bytes / 4);
+  for (uint32_t& word : words)
+    for (const int at : {0, 16})
+      word |= static_cast<uint32_t>(numeric::convert_float(FloatFormat::f16, FloatFormat::f32,
+                                                           std::bit_cast<uint32_t>(uniform(generator))))
+              << at;
+  return words;
+}
+
+void run_products(benchmark::State& state) {
+  Kernel kernel(kernel_text(), "k");
+  kernel.launch.block = {128, 1, 1};
+  const uint64_t in = kernel.allocate(random_halves(kSharedBytes));
+  kernel.params = pack_params(in, kernel.allocate(uint64_t{128} * 4), kRounds);
+  double flops = 0;
+  for (auto _ : state)
+    flops += static_cast<double>(*kernel.run().matrix_flops);
+  require_vector_paths(state, kernel.stats().matrix_outputs.value());
+  set_rate(state, flops * 1e-9, "GFLOP");
+}
+
+} // namespace
+
+void register_tcgen05() {
+  benchmark::RegisterBenchmark(fmt::format("tcgen05/m{}n{}k{} f32.f16", kM, kN, kDepth).c_str(),
+                               run_products);
+}
+
+} // namespace lemma::bench

@@ -1,0 +1,56 @@
+// The instructions of tcgen05 that the programs of this folder have beside those of the checker's kernels.
+#pragma once
+#include "../check/corpus/kernels/tensor.cuh"
+
+// ---- a warp's 32 lanes, 32 columns
+#define TC_EACH32(of, r)                                                                                     \
+  of(r[0]), of(r[1]), of(r[2]), of(r[3]), of(r[4]), of(r[5]), of(r[6]), of(r[7]), of(r[8]), of(r[9]),        \
+      of(r[10]), of(r[11]), of(r[12]), of(r[13]), of(r[14]), of(r[15]), of(r[16]), of(r[17]), of(r[18]),     \
+      of(r[19]), of(r[20]), of(r[21]), of(r[22]), of(r[23]), of(r[24]), of(r[25]), of(r[26]), of(r[27]),     \
+      of(r[28]), of(r[29]), of(r[30]), of(r[31])
+#define TC_OUT(x) "=r"(x)
+#define TC_IN(x) "r"(x)
+#define TC_32_REGISTERS                                                                                      \
+  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "    \
+  "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31}"
+#define TC_LD32(r, from)                                                                                     \
+  asm volatile("tcgen05.ld.sync.aligned.32x32b.x32.b32 " TC_32_REGISTERS ", [%32];"                          \
+               : TC_EACH32(TC_OUT, r)                                                                        \
+               : "r"(from)                                                                                   \
+               : "memory")
+#define TC_ST32(to, r)                                                                                       \
+  asm volatile("tcgen05.st.sync.aligned.32x32b.x32.b32 [%32], " TC_32_REGISTERS ";" ::TC_EACH32(TC_IN, r),   \
+               "r"(to)                                                                                       \
+               : "memory")
+
+// ---- products of any group and kind: how is "cta_group::1.kind::f16" or the like
+#define TC_MMA_HOW(how, d, a, b, shape, adds)                                                                \
+  asm volatile("{\n\t.reg .pred adds;\n\tsetp.ne.u32 adds, %4, 0;\n\t"                                       \
+               "tcgen05.mma." how " [%0], %1, %2, %3, adds;\n\t}" ::"r"(d),                                  \
+               "l"(a), "l"(b), "r"(shape), "r"((uint32_t)(adds))                                             \
+               : "memory")
+
+// ---- descriptors
+// Rows of K of 64 columns of 16 bits, swizzled as a tensor map with 128B swizzle leaves them, and 64 more
+// columns each `next` bytes on; sixteen of K are 128 more.
+__device__ inline uint64_t columns_descriptor(uint32_t tile, uint32_t next) {
+  return (tile & 0x3ffff) >> 4 | uint64_t(next >> 4) << 16 | 64ull << 32 | 1ull << 46 | 2ull << 61;
+}
+// Beside product_shape(m, n), which is of f16.
+constexpr uint32_t of_bf16 = 1u << 7 | 1u << 10, transposed_b = 1u << 16;
+
+// ---- products with scale factors, and half of D
+#define TC_MMA_SCALED_HOW(how, d, a, b, shape, scale_a, scale_b, adds)                                       \
+  asm volatile("{\n\t.reg .pred adds;\n\tsetp.ne.u32 adds, %6, 0;\n\t"                                       \
+               "tcgen05.mma." how " [%0], %1, %2, %3, [%4], [%5], adds;\n\t}" ::"r"(d),                      \
+               "l"(a), "l"(b), "r"(shape), "r"(scale_a), "r"(scale_b), "r"((uint32_t)(adds))                 \
+               : "memory")
+// The low halves of 32 columns, two a register.
+#define TC_LD32_PACKED(r, from)                                                                              \
+  asm volatile("tcgen05.ld.sync.aligned.32x32b.x16.pack::16b.b32 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, "  \
+               "%10, %11, %12, %13, %14, %15}, [%16];"                                                       \
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]), "=r"(r[4]), "=r"(r[5]), "=r"(r[6]),         \
+                 "=r"(r[7]), "=r"(r[8]), "=r"(r[9]), "=r"(r[10]), "=r"(r[11]), "=r"(r[12]), "=r"(r[13]),     \
+                 "=r"(r[14]), "=r"(r[15])                                                                    \
+               : "r"(from)                                                                                   \
+               : "memory")
