@@ -78,37 +78,40 @@ struct Part {
   const uint32_t* lanes(uint32_t column) const { return cta.tensor.memory->column(column); }
 };
 
-// Rows of A in tensor memory: eight cells each.
+// Rows of A in tensor memory: a cell for every four bytes.
 void gather_tensor(const TensorMma& mma, const Part& part, std::byte* tile) {
   const TensorProduct& product = *mma.product;
-  std::vector<std::byte> dense(is_dense_fp4(product.descriptor) ? product.row_lanes.size() * kTensorRowBytes
-                                                                : 0);
+  const size_t row_bytes = size_t{product.a_chunks} * layout::kChunkBytes;
+  std::vector<std::byte> dense(is_dense_fp4(product.descriptor) ? product.row_lanes.size() * row_bytes : 0);
   std::byte* to = dense.empty() ? tile : dense.data();
-  for (uint32_t column = 0; column < kTensorRowBytes / 4; ++column) {
+  for (uint32_t column = 0; column < a_columns(product); ++column) {
     const uint32_t* lanes =
         part.lanes(mma.a_cell.column + column) + mma.a_cell.lane + product.block_lane(part.block);
     for (size_t row = 0; row < product.row_lanes.size(); ++row)
-      std::memcpy(to + row * kTensorRowBytes + size_t{column} * 4,
+      std::memcpy(to + row * row_bytes + size_t{column} * 4,
                   lanes + product.row_lanes[mma.shifts_a && row != 0 ? row - 1 : row], 4);
   }
   for (size_t at = 0; at < dense.size(); at += layout::kChunkBytes)
     unpack_dense(&dense[at], tile + 2 * at);
 }
 
-// The scale factors, of the bytes that `id` names, that lie `index` behind the first in a quarter.
-void append_scales(const TensorProduct& product, const Part& part, uint32_t first, uint32_t id,
-                   uint32_t index, uint32_t quarter, std::vector<uint8_t>& scales) {
-  const uint32_t word = part.lanes(first + index / kWarpSize)[quarter * kWarpSize + index % kWarpSize];
-  for (uint32_t byte = id; byte < id + product.scales; ++byte)
-    scales.push_back(static_cast<uint8_t>(word >> 8 * byte));
+// Appends those of the row, from a quarter.
+void append_scales(const TensorProduct& product, const Part& part, uint32_t first, const TensorScales& lie,
+                   uint32_t row, uint32_t quarter, std::vector<uint8_t>& scales) {
+  for (uint32_t byte = lie.id; byte < lie.id + product.scales; ++byte) {
+    const uint32_t column = first + byte / 4 * lie.stride + row / kWarpSize;
+    const uint32_t word = part.lanes(column)[quarter * kWarpSize + row % kWarpSize];
+    scales.push_back(static_cast<uint8_t>(word >> byte % 4 * 8));
+  }
 }
 
 // [rows of the CTA][scales].
 std::vector<uint8_t> scales_of_a(const TensorMma& mma, const Part& part) {
   const TensorProduct& product = *mma.product;
+  const TensorScales lie = a_scales_of(product);
   std::vector<uint8_t> scales;
-  for (uint32_t row = 0; row < product.cta_rows() && product.scales != 0; ++row)
-    append_scales(product, part, mma.a_scales, product.descriptor.scale_a_id, row,
+  for (uint32_t row = 0; row < lie.rows && product.scales != 0; ++row)
+    append_scales(product, part, mma.a_scales, lie, row,
                   (product.row_lanes[row] + product.block_lane(part.block)) / kWarpSize, scales);
   return scales;
 }
@@ -116,10 +119,11 @@ std::vector<uint8_t> scales_of_a(const TensorMma& mma, const Part& part) {
 // [columns of the block][scales].
 std::vector<uint8_t> scales_of_b(const TensorMma& mma, const Part& part) {
   const TensorProduct& product = *mma.product;
+  const TensorScales lie = b_scales_of(product);
   std::vector<uint8_t> scales;
-  for (uint32_t column = 0; column < product.block_columns && product.scales != 0; ++column)
-    append_scales(product, part, mma.b_scales, product.descriptor.scale_b_id, column,
-                  product.block_lane(part.block) / kWarpSize, scales);
+  for (uint32_t column = 0; column < lie.rows && product.scales != 0; ++column)
+    append_scales(product, part, mma.b_scales, lie, column, product.block_lane(part.block) / kWarpSize,
+                  scales);
   return scales;
 }
 
@@ -230,7 +234,9 @@ void unpack_chunk(std::byte* chunk, uint32_t bits) {
 
 uint32_t TensorShared::chunk(uint32_t index) const {
   if (!mn_major)
-    return chunks.k_major_chunk(index / row_chunks, index % row_chunks);
+    return descriptor.leading_is_address
+               ? descriptor.k_major_chunk_of_two_lines(index / row_chunks, index % row_chunks)
+               : chunks.k_major_chunk(index / row_chunks, index % row_chunks);
   return descriptor.swizzle == layout::SmemSwizzle::b128_32b_atoms
              ? descriptor.mn_major_chunk_of_32b_atoms(index / depth(), index % depth())
              : chunks.mn_major_chunk(index / depth(), index % depth());
@@ -256,8 +262,8 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
   product.element_bytes = std::max(layout::element_bits(descriptor.a), 8u) / 8;
   product.a_row_bytes = products * product.element_bytes;
   product.b_row_bytes = k * product.element_bytes;
-  product.a_chunks = kTensorRowChunks;
-  product.b_chunks = descriptor.sparse ? 2 * kTensorRowChunks : kTensorRowChunks;
+  product.a_chunks = is_dense_fp4(descriptor) ? products / 2 / layout::kChunkBytes : kTensorRowChunks;
+  product.b_chunks = descriptor.sparse ? 2 * product.a_chunks : product.a_chunks;
   if (descriptor.sparse)
     product.metadata_bits = is_dense_fp4(descriptor) ? 4 : 8 * product.element_bytes;
   product.d_bytes = descriptor.d == TensorFormat::f16 ? 2 : 4;
@@ -273,6 +279,29 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
   product.d_columns = layout::accumulator_columns(path, descriptor.n);
   product.flops = 2 * uint64_t{descriptor.m} * descriptor.n * descriptor.k();
   return product;
+}
+
+namespace {
+
+// `all`: rows that are laid out together, in so many blocks.
+TensorScales scales_of(const TensorProduct& product, uint32_t rows, uint32_t all, uint32_t blocks,
+                       uint32_t id) {
+  constexpr uint32_t kTogether = 128;
+  return {.rows = rows,
+          .id = id,
+          .stride = (all + kTogether - 1) / kTogether * kTogether / kWarpSize / blocks,
+          .words = (id + std::max(product.scales, 1u) + 3) / 4};
+}
+
+} // namespace
+
+TensorScales a_scales_of(const TensorProduct& product) {
+  return scales_of(product, product.cta_rows(), product.cta_rows(), 1, product.descriptor.scale_a_id);
+}
+
+TensorScales b_scales_of(const TensorProduct& product) {
+  return scales_of(product, product.block_columns, product.descriptor.n, product.blocks(),
+                   product.descriptor.scale_b_id);
 }
 
 uint32_t metadata_chunks(const TensorProduct& product) {
@@ -358,11 +387,11 @@ bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t co
   };
   return mma.ctas.contains(cta) &&
          (touches(mma.d_cell.column, product.d_columns) ||
-          (!mma.a && touches(mma.a_cell.column, kTensorRowBytes / 4)) ||
+          (!mma.a && touches(mma.a_cell.column, a_columns(product))) ||
           (product.metadata_bits != 0 &&
            touches(mma.metadata_cell.column, layout::metadata_columns(product.metadata_bits))) ||
-          (product.scales != 0 && (touches(mma.a_scales, scale_columns(product.cta_rows())) ||
-                                   touches(mma.b_scales, scale_columns(product.block_columns)))));
+          (product.scales != 0 && (touches(mma.a_scales, a_scales_of(product).columns()) ||
+                                   touches(mma.b_scales, b_scales_of(product).columns()))));
 }
 
 void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit) {
