@@ -1785,6 +1785,103 @@ def tcgen05_gemm_narrow():
     return Program(in_every_way(*launches), mutant, on_gpu=False)
 
 
+def two_of_four(r, rows, k):
+    """Which columns of each four a sparse A has stored: [rows, k / 4, 2], the lower first, as offsets in the four."""
+    pairs = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+    return pairs[r.randint(0, 6, (rows, k // 4))]
+
+
+def expanded(stored, chosen):
+    """The dense A of the stored elements [rows, k / 2]."""
+    rows, fours, _ = chosen.shape
+    dense = np.zeros((rows, fours, 4), stored.dtype)
+    np.put_along_axis(dense, chosen, stored.reshape(rows, fours, 2), 2)
+    return dense.reshape(rows, -1)
+
+
+def metadata_of_f16(codes):
+    """Codes [128, chunks of a row] as the lanes of tensor memory have them, 16 bytes of four products each: [stage,
+    lane, 4] words. A word has four chunks of a row, then four of the one eight below; eight lanes are of a product's
+    first four chunks, eight of its others."""
+    stages = codes.shape[1] // 32
+    of = codes.reshape(8, 2, 8, stages, 4, 2, 4).astype(np.uint32)  # 16s, 8s, row, stage, product, lanes, chunk
+    of = of << (np.arange(2)[:, None, None, None, None, None] * 16 + np.arange(4) * 4).astype(np.uint32)
+    return of.sum((1, 6), dtype=np.uint32).transpose(2, 0, 4, 1, 3).reshape(stages, 128, 4)
+
+
+def metadata_of_8_bits(codes):
+    """The same of e4m3, 32 bytes: a lane has its own row's 16 chunks of each product, eight a word; in core matrices."""
+    stages = codes.shape[1] // 64
+    of = codes.reshape(128, stages, 8, 8).astype(np.uint32) << (np.arange(8) * 4).astype(np.uint32)
+    words = of.sum(3, dtype=np.uint32).transpose(1, 0, 2)  # stage, lane, word
+    return words.reshape(stages, 16, 8, 2, 4).transpose(0, 1, 3, 2, 4)
+
+
+@program
+def tcgen05_sparse():
+    r, m, n = rng(), 100, 168
+    launches = []
+    for entry, k_step, type, metadata_of in (
+        ("sparse_f16", 32, "f16", metadata_of_f16),
+        ("sparse_e4m3", 64, "u8", metadata_of_8_bits),
+    ):
+        k, stage = 13 * k_step, 4 * k_step
+        if type == "f16":
+            a, b = (r.standard_normal(shape).astype(np.float16) for shape in ((m, k // 2), (n, k)))
+            values, least = [x.astype(np.float32) for x in (a, b)], F16_LEAST
+        else:
+            a, b = narrow(r, (m, k // 2), E4M3), narrow(r, (n, k), E4M3)
+            values, least = [exact.from_bits(x, *E4M3) for x in (a, b)], (-6, -6)
+        chosen = two_of_four(r, m, k)
+        d = exact.tensor_product(expanded(values[0], chosen), values[1].T, k_step, least)
+        codes = np.full((128, cdiv(k, stage) * stage // 4), 0b0100)
+        codes[:m, : k // 4] = chosen[:, :, 0] | chosen[:, :, 1] << 2
+        box = 64 if type == "f16" else 128
+        maps = [TensorMap(7, type, [k // 2, m], [box, 128]), TensorMap(8, type, [k, n], [box, 128])]
+        metadata = np.ascontiguousarray(metadata_of(codes))
+        sizes = [Value("s32", v) for v in (m, n, cdiv(k, stage))]
+        args = [*maps, In(metadata), Out(d), *sizes, In(a), In(b)]
+        smem = 3 * (3 * 16384 + metadata[0].nbytes)
+        launches.append(Launch((cdiv(n, 128), 1), (192,), args, entry, smem))
+    # The other of two columns of metadata.
+    mutant = Mutant(
+        "tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd13, %rd14, [%r99], %r96, adds;",
+        "tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd13, %rd14, [%r99], %r100, adds;",
+    )
+    return Program(in_every_way(*launches), mutant, on_gpu=False)
+
+
+def to_tf32(x):
+    """What tcgen05.mma takes of f32: the low thirteen bits count for nothing."""
+    return (x.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+@program
+def tcgen05_weights():
+    r = rng()
+    m, n, k = 49, 300, 340
+    a, b = r.standard_normal((m, k)).astype(np.float32), r.standard_normal((n, k)).astype(np.float32)
+    d = exact.tensor_product(padded(to_tf32(a), 8, 1), padded(to_tf32(b), 8, 1).T, 8, BF16_LEAST)
+    maps = [TensorMap(6, "f32", [k, m], [32, 64]), TensorMap(7, "f32", [k, n], [32, 256])]
+    args = [*maps, Out(d), *(Value("s32", v) for v in (m, n, cdiv(k, 32))), In(a), In(b)]
+    launches = [Launch((cdiv(n, 256),), (192,), args, "few_rows", 3 * 320 * 128)]
+
+    m, n, k = 200, 90, 448
+    w, factors = r.randint(-128, 128, (m, k)).astype(np.int8), (r.uniform(0.001, 0.1, (m, k // 64))).astype(np.float16)
+    x = r.standard_normal((n, k)).astype(np.float16)
+    wide = (w.astype(np.float32) * np.repeat(factors, 64, 1).astype(np.float32)).astype(np.float16)
+    d = exact.tensor_product(wide.astype(np.float32), x.astype(np.float32).T, 16, F16_LEAST)
+    sizes = [Value("s32", v) for v in (m, n, k // 64)]
+    args = [In(w), In(factors), TensorMap(7, "f16", [k, n], [64, 64]), Out(d), *sizes, In(x)]
+    launches.append(Launch((cdiv(n, 64), cdiv(m, 128)), (192,), args, "widened"))
+    # Sixteen of K of W for those after it.
+    mutant = Mutant(
+        "tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r186], %rd12, %r191, adds;",
+        "tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r182], %rd12, %r191, adds;",
+    )
+    return Program(in_every_way(*launches), mutant, on_gpu=False)
+
+
 # ---- Printing ----------------------------------------------------------------------------------------------
 
 
