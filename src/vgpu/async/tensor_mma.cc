@@ -338,16 +338,17 @@ void each_cell_read(const TensorMma& mma, const TensorVisit& visit) {
   const TensorProduct& product = *mma.product;
   const auto each_row = [&](const Cta& cta) {
     for (uint32_t block = 0; block < product.blocks(); ++block)
-      for (uint32_t column = 0; column < kTensorRowBytes / 4; ++column)
+      for (uint32_t column = 0; column < a_columns(product); ++column)
         visit(cta, mma.a_cell.column + column,
               lanes_of_rows(product, mma.a_cell.lane + product.block_lane(block)));
   };
-  const auto each_scale = [&](const Cta& cta, uint32_t first, uint32_t rows) {
-    for (uint32_t row = 0; row < rows; row += kWarpSize) {
-      TensorLanes lanes;
-      lanes.fill(rows - row < kWarpSize ? (LaneMask{1} << (rows - row)) - 1 : kAllLanes);
-      visit(cta, first + row / kWarpSize, lanes);
-    }
+  const auto each_scale = [&](const Cta& cta, uint32_t first, const TensorScales& lie) {
+    for (uint32_t word = 0; word < lie.words; ++word)
+      for (uint32_t row = 0; row < lie.rows; row += kWarpSize) {
+        TensorLanes lanes;
+        lanes.fill(lie.rows - row < kWarpSize ? (LaneMask{1} << (lie.rows - row)) - 1 : kAllLanes);
+        visit(cta, first + word * lie.stride + row / kWarpSize, lanes);
+      }
   };
   std::map<uint32_t, TensorLanes> metadata; // by column
   for (uint32_t block = 0; product.metadata_bits != 0 && block < product.blocks(); ++block)
@@ -363,8 +364,8 @@ void each_cell_read(const TensorMma& mma, const TensorVisit& visit) {
       visit(*cta, column, lanes);
     if (product.scales == 0)
       continue;
-    each_scale(*cta, mma.a_scales, product.cta_rows());
-    each_scale(*cta, mma.b_scales, product.block_columns);
+    each_scale(*cta, mma.a_scales, a_scales_of(product));
+    each_scale(*cta, mma.b_scales, b_scales_of(product));
   }
 }
 
