@@ -9,6 +9,7 @@ Beside them the products of tcgen05 of matrices of finite numbers, and the decod
 """
 
 import math
+import pathlib
 from fractions import Fraction
 
 import numpy as np
@@ -295,6 +296,29 @@ def scaled_f4_product(a, b, scale_a, scale_b):
             total += np.trunc(np.ldexp((a[:, of] @ b[of]) * factor, -unit))
         d = _toward_zero(np.ldexp(total, unit)) + np.float32(0)  # no -0
     return d
+
+
+def exp2_approx(x):
+    """ex2.approx.ftz.f32 of f32 numbers up to 127, as docs/mufu.md has it."""
+    path = pathlib.Path(__file__).resolve().parents[2] / "src/numeric/mufu/ex2.inc"
+    table = np.array([[int(v) for v in line.split(",")[:3]] for line in path.read_text().splitlines()[1:]], np.int64)
+    normal = x >= -126
+    scaled = np.where(normal, x, 0).astype(np.float64) * 2**23
+    q = np.where(scaled < 0, np.ceil(scaled), np.floor(scaled)).astype(np.int64)  # cut toward zero
+    # Of a negative number with a fraction the one's complement of the fraction.
+    borrow = (q < 0) & (-q & 0x7FFFFF != 0)
+    magnitude = np.abs(q)
+    whole = np.where(q < 0, -(magnitude >> 23), magnitude >> 23) - borrow
+    fraction = (magnitude ^ np.where(borrow, 0x7FFFFF, 0)) & 0x7FFFFF
+    c0, c1, c2 = (table[fraction >> 17, i] for i in range(3))
+    part = fraction & 0x1FFFF
+    upper, lower = part >> 9, part & 0x1FF
+    square = upper * upper >> 1  # of the partial products of the square, those that are not too low
+    for bit in range(1, 8):
+        square += np.where(upper >> bit & 1, lower >> 9 - bit, 0)
+    significand = (c0 << 13) + 0x77E2 + c1 * part + c2 * square >> 15
+    power = ((126 + whole << 23) + significand).astype(np.uint32).view(np.float32)
+    return np.where(normal, power, np.float32(0))
 
 
 def _slow_product(terms, fraction_bits):

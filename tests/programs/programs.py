@@ -1882,6 +1882,61 @@ def tcgen05_weights():
     return Program(in_every_way(*launches), mutant, on_gpu=False)
 
 
+def exp2_polynomial(x):
+    """2^x in f32, by tcgen05_attention's polynomial."""
+    x = np.maximum(x, np.float32(-127))
+    whole = np.floor(x)
+    rest = x - whole
+    y = exact.fma32(np.float32(0.077119089663028717), rest, np.float32(0.227564394474029541))
+    for coefficient in (0.695146143436431885, 1):
+        y = exact.fma32(y, rest, np.float32(coefficient))
+    return (y.view(np.int32) + (whole.astype(np.int32) << 23)).view(np.float32)
+
+
+def attention_of_blocks(q, k, v, scale):
+    """One head, in the order of tcgen05_attention: q, k, v in f16, the result in f16."""
+    q, k, v = (x.astype(np.float32) for x in (q, k, v))
+    keys, block = k.shape[0], 128
+    greatest, total, o = np.full(len(q), -np.inf, np.float32), np.zeros(len(q), np.float32), None
+    by_polynomial = np.arange(block) // 2 % 4 == 3
+    for first in range(0, keys, block):
+        of = slice(first, first + block)
+        s = exact.tensor_product(q, padded(k[of], block, 0).T, 16, F16_LEAST)
+        s[:, keys - first :] = -1e30  # for -infinity: its exponential is 0, too
+        new = np.maximum(greatest, s.max(axis=1))
+        exponent = (greatest - new) * scale  # of the first, -infinity
+        stays = exponent >= -8
+        factor = np.where(stays, np.float32(1), exact.exp2_approx(exponent))
+        greatest = np.where(stays, greatest, new)
+        x = exact.fma32(s, scale, -(greatest * scale)[:, None])
+        weights = np.where(by_polynomial, exp2_polynomial(x), exact.exp2_approx(x)).astype(np.float32)
+        even, odd = total * factor, np.zeros_like(total)
+        for i in range(0, block, 2):
+            even, odd = even + weights[:, i], odd + weights[:, i + 1]
+        total = even + odd
+        o = None if o is None else o * factor[:, None]
+        values = padded(v[of], block, 0)
+        o = exact.tensor_product(weights.astype(np.float16).astype(np.float32), values, 16, F16_LEAST, o)
+    return (o * (np.float32(1) / total)[:, None]).astype(np.float16)
+
+
+@program
+def tcgen05_attention():
+    r, heads, queries, keys, dim = rng(), 2, 300, 420, 64
+    q, k, v = (r.standard_normal((heads, n, dim)).astype(np.float16) for n in (queries, keys, keys))
+    # Keys that grow, so that some rows' maxima do by more than 2^8.
+    k = (k * np.linspace(0.5, 6, keys)[:, None]).astype(np.float16)
+    scale = np.float32(math.log2(math.e) / math.sqrt(dim))
+    o = np.stack([attention_of_blocks(q[h], k[h], v[h], scale) for h in range(heads)])
+    maps = [TensorMap(i, "f16", [dim, n, heads], [dim, 128, 1]) for i, n in ((7, queries), (8, keys), (9, keys))]
+    sizes = [Value("s32", queries), Value("s32", keys), Value("f32", float(scale))]
+    args = [*maps, Out(o), *sizes, In(q), In(k), In(v)]
+    kernels = "attention", "attention_overlapping"
+    grid, smem = (cdiv(queries, 256), heads), 5 * 128 * dim * 2
+    launches = in_every_way(*(Launch(grid, (512,), args, kernel, smem) for kernel in kernels))
+    return Program(launches, Mutant("x", "y"), on_gpu=False)
+
+
 # ---- Printing ----------------------------------------------------------------------------------------------
 
 

@@ -66,3 +66,9 @@ constexpr uint32_t of_bf16 = 1u << 7 | 1u << 10, transposed_b = 1u << 16;
   asm volatile("tcgen05.cp.cta_group::1." rows " [%0], %1;" ::"r"(to), "l"(from) : "memory")
 constexpr uint32_t sparse_a = 1u << 2;
 constexpr uint32_t of_tf32 = 2u << 7 | 2u << 10;
+
+#define TMA_LOAD_3D(to, map, x, y, z, bar)                                                                   \
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "           \
+               "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to),                                                  \
+               "l"(map), "r"(x), "r"(y), "r"(z), "r"(bar)                                                    \
+               : "memory")
