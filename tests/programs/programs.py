@@ -1934,7 +1934,12 @@ def tcgen05_attention():
     kernels = "attention", "attention_overlapping"
     grid, smem = (cdiv(queries, 256), heads), 5 * 128 * dim * 2
     launches = in_every_way(*(Launch(grid, (512,), args, kernel, smem) for kernel in kernels))
-    return Program(launches, Mutant("x", "y"), on_gpu=False)
+    # O is corrected only where all rows of a warp need it.
+    mutant = Mutant(
+        "vote.sync.any.pred 	%p27, %p26, %r463;",
+        "vote.sync.all.pred 	%p27, %p26, %r463;",
+    )
+    return Program(launches, mutant, on_gpu=False)
 
 
 # ---- Printing ----------------------------------------------------------------------------------------------
