@@ -273,14 +273,15 @@ def tensor_product(a, b, k_step, least, c=None, scales=None, half=False, fractio
     return d
 
 
-def scaled_f4_product(a, b, scale_a, scale_b):
+def scaled_f4_product(a, b, scale_a, scale_b, least=-6):
     """a @ b as tcgen05.mma of kind mxf4nvf4 sums it, 64 of K at a time: exact sums of sixteen products, each times its
     two scale factors; these and D are aligned to the largest of the sums of the factors' exponents and D's, cut to 35
     bits below it, added exactly, and cut to f32.
 
-    a [m, k] and b [k, n] have the values of e2m1, scale_a [m, k / 16] and scale_b [k / 16, n] those of ue4m3, in f32.
+    a [m, k] and b [k, n] have the values of e2m1, scale_a [m, k / 16] and scale_b [k / 16, n] those of ue4m3, or of
+    ue8m0 with `least` -127, in f32.
     """
-    exponents_a, exponents_b = exponents(scale_a, -6), exponents(scale_b, -6)
+    exponents_a, exponents_b = exponents(scale_a, least), exponents(scale_b, least)
     d = np.zeros((a.shape[0], b.shape[1]), np.float32)
     for first in range(0, scale_a.shape[1], 4):
         blocks = range(first, first + 4)
