@@ -66,9 +66,9 @@ FILL:
 ALLOCATED:
   bar.sync 0;
   ld.shared.b32 %d, [slot];
+  @!%first bra MULTIPLIED;
   mov.u32 %i, 0;
 LOOP:
-  @!%first bra ISSUED;
   setp.ne.u32 %more, %i, 0;
 )",
                   kSharedBytes,
@@ -79,7 +79,6 @@ LOOP:
                         2 * i, 1u << 4 | kN / 8 << 17 | kM / 16 << 24, i == 0 ? "%more" : "%first");
   return text + fmt::format(R"(
   tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%bar];
-ISSUED:
   and.b32 %parity, %i, 1;
 WAIT:
   mbarrier.try_wait.parity.shared::cta.b64 %done, [%bar], %parity;
@@ -87,6 +86,9 @@ WAIT:
   add.u32 %i, %i, 1;
   setp.lt.u32 %p, %i, %n;
   @%p bra LOOP;
+MULTIPLIED:
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
   tcgen05.fence::after_thread_sync;
   shl.b32 %x, %t, 16;
   and.b32 %x, %x, 0x600000;
