@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
 
 namespace lemma::vgpu {
 namespace {
@@ -42,31 +43,56 @@ void negate(std::byte* tile, size_t bytes, uint32_t element_bytes, uint32_t sign
     tile[at] ^= static_cast<std::byte>(sign);
 }
 
+// Calls visit(index, address) for the chunks that have something of the matrix's rows.
+template <class Visit>
+void each_chunk(const TensorShared& matrix, Visit visit) {
+  const uint32_t begin = matrix.first_chunk(), end = matrix.end_chunk(), count = 8 * matrix.row_chunks;
+  // Where eights of rows lie whole patterns of the swizzle apart, each is as the one before.
+  const uint32_t stride = matrix.chunks.stride, pattern = 8 * layout::line_bytes(matrix.chunks.swizzle);
+  if (matrix.mn_major || matrix.descriptor.leading_is_address || matrix.first % 8 != 0 ||
+      (end - begin) % count != 0 || stride % pattern != 0) {
+    for (uint32_t i = begin; i < end; ++i)
+      visit(i, matrix.chunk(i));
+    return;
+  }
+  for (uint32_t j = 0; j < count; ++j) {
+    const uint32_t address = matrix.chunk(begin + j);
+    for (uint32_t eight = 0; begin + eight * count < end; ++eight)
+      visit(begin + eight * count + j, address + eight * stride);
+  }
+}
+
 // The rows of a matrix in shared memory, K along them.
 void gather_shared(const TensorShared& matrix, const Cta& cta, const TensorProduct& product,
                    TensorFormat format, std::byte* tile) {
   const std::byte* shared = cta.async_read(0);
   const uint32_t bits = layout::element_bits(format), in_chunk = matrix.elements_of_chunk(),
                  depth = matrix.depth(), begin = matrix.first_chunk(), element_bytes = matrix.element_bytes;
-  for (uint32_t i = begin; i < matrix.end_chunk(); ++i) {
+  if (bits >= 8 && !matrix.mn_major && !is_dense_fp4(product.descriptor)) {
+    each_chunk(matrix, [&](uint32_t i, uint32_t address) {
+      std::memcpy(tile + size_t{i - begin} * layout::kChunkBytes, shared + address, layout::kChunkBytes);
+    });
+    return;
+  }
+  each_chunk(matrix, [&](uint32_t i, uint32_t address) {
     std::byte chunk[layout::kChunkBytes];
-    std::memcpy(chunk, shared + matrix.chunk(i), sizeof chunk);
+    std::memcpy(chunk, shared + address, sizeof chunk);
     if (is_dense_fp4(product.descriptor)) {
       unpack_dense(chunk, tile + size_t{i - begin} * 2 * layout::kChunkBytes);
-      continue;
+      return;
     }
     if (bits < 8)
       unpack_chunk(chunk, bits);
     if (!matrix.mn_major) {
       std::memcpy(tile + size_t{i - begin} * layout::kChunkBytes, chunk, sizeof chunk);
-      continue;
+      return;
     }
     for (uint32_t r = 0; r < in_chunk; ++r)
       if (const uint32_t row = i / depth * in_chunk + r;
           row >= matrix.first && row < matrix.first + matrix.rows)
         std::memcpy(tile + (size_t{row - matrix.first} * depth + i % depth) * element_bytes,
                     chunk + size_t{r} * element_bytes, element_bytes);
-  }
+  });
 }
 
 // What one CTA computes of one block of D's columns.
@@ -180,8 +206,8 @@ void for_cells(const TensorMma& mma, const Part& part, T* tile, Move move) {
 
 // `b`: the columns of the block.
 template <class T>
-MatrixOutputs multiply(const TensorMma& mma, const Part& part, const std::byte* a, const std::byte* b,
-                       std::vector<std::byte>& room, numeric::DotScratch& scratch) {
+MatrixOutputs multiply_tile(const TensorMma& mma, const Part& part, const std::byte* a, const std::byte* b,
+                            std::vector<std::byte>& room, numeric::DotScratch& scratch) {
   const TensorProduct& product = *mma.product;
   room.resize(product.dot.shape().outputs() * sizeof(T));
   auto* d = reinterpret_cast<T*>(room.data());
@@ -210,6 +236,37 @@ MatrixOutputs multiply(const TensorMma& mma, const Part& part, const std::byte* 
         cell = element;
     });
   return outputs;
+}
+
+// The same where D is multiplied as it lies there.
+MatrixOutputs multiply_in_place(const TensorMma& mma, const Part& part, const std::byte* a,
+                                const std::byte* b, numeric::DotScratch& scratch) {
+  const std::vector<uint8_t> of_a = scales_of_a(mma, part), of_b = scales_of_b(mma, part);
+  uint32_t* d = part.cta.tensor.memory->column(mma.d_cell.column);
+  return numeric::dot(*mma.product->transposed,
+                      {.a = b,
+                       .b = a,
+                       .c = mma.accumulates ? d : nullptr,
+                       .d = d,
+                       .scale_a = of_b.data(),
+                       .scale_b = of_a.data()},
+                      scratch);
+}
+
+MatrixOutputs multiply(const TensorMma& mma, const Part& part, const std::byte* a, const std::byte* b,
+                       std::vector<std::byte>& room, numeric::DotScratch& scratch) {
+  const TensorProduct& product = *mma.product;
+  const bool writes_all = std::ranges::all_of(part.disabled, [](LaneMask lanes) { return lanes == 0; });
+  if (product.transposed && writes_all && mma.scale_d == 0)
+    return multiply_in_place(mma, part, a, b, scratch);
+  return product.d_bytes == 2 ? multiply_tile<uint16_t>(mma, part, a, b, room, scratch)
+                              : multiply_tile<uint32_t>(mma, part, a, b, room, scratch);
+}
+
+numeric::DotModel transposed(numeric::DotModel model) {
+  std::swap(model.a, model.b);
+  std::swap(model.integer_a, model.integer_b);
+  return model;
 }
 
 // D's cells count as written, but for lanes that stay.
@@ -274,6 +331,11 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
         static_cast<uint8_t>(layout::accumulator_cell(path, descriptor.m, descriptor.n, row, 0).cell.lane));
   for (const uint8_t lane : product.row_lanes)
     product.row_quarters[lane / kWarpSize] |= LaneMask{1} << lane % kWarpSize;
+  const bool is_plain = path == layout::DataPath::a || path == layout::DataPath::d;
+  if (is_plain && rows == TensorMemory::kLanes && !descriptor.sparse && product.d_bytes == sizeof(uint32_t))
+    product.transposed = numeric::DotPlan(
+        transposed(*model),
+        {.m = static_cast<int>(descriptor.n), .n = static_cast<int>(rows), .k = static_cast<int>(products)});
   for (uint32_t column = 0; column < descriptor.n; ++column)
     product.columns.push_back(layout::accumulator_cell(path, descriptor.m, descriptor.n, 0, column).cell);
   product.d_columns = layout::accumulator_columns(path, descriptor.n);
@@ -371,10 +433,14 @@ void each_cell_read(const TensorMma& mma, const TensorVisit& visit) {
 
 void each_cell_written(const TensorMma& mma, const TensorVisit& visit) {
   for (size_t i = 0; Cta* cta : mma.ctas) {
+    TensorLanes lanes{};
+    uint32_t lane = ~0u; // of which these are; neighbours have the same
     for (const TensorCell at : mma.product->columns) {
-      TensorLanes lanes = lanes_of_d(mma, at);
-      for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
-        lanes[quarter] &= ~mma.disabled[i][quarter];
+      if (std::exchange(lane, at.lane) != at.lane) {
+        lanes = lanes_of_d(mma, at);
+        for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
+          lanes[quarter] &= ~mma.disabled[i][quarter];
+      }
       visit(*cta, mma.d_cell.column + at.column, lanes);
     }
     ++i;
@@ -433,8 +499,7 @@ MatrixOutputs execute(const TensorMma& mma, numeric::DotScratch& scratch) {
       if (!mma.a || block == 0)
         negate(a.data(), a.size(), product.element_bytes, product.negate_a);
       const std::byte* columns = &b[size_t{block} * product.block_columns * product.b_row_bytes];
-      outputs += product.d_bytes == 2 ? multiply<uint16_t>(mma, part, a.data(), columns, room, scratch)
-                                      : multiply<uint32_t>(mma, part, a.data(), columns, room, scratch);
+      outputs += multiply(mma, part, a.data(), columns, room, scratch);
     }
     ++disabled;
   }

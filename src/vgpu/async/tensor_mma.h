@@ -66,7 +66,10 @@ private:
 // What all products of one instruction descriptor have in common.
 struct TensorProduct {
   layout::TensorInstructionDescriptor descriptor;
-  numeric::DotPlan dot;                      // of the rows of one CTA and one block of columns
+  numeric::DotPlan dot; // of the rows of one CTA and one block of columns
+  // Where lane r has row r of D, of 128: the transposed product, B with A, whose rows are columns of tensor
+  // memory. None: D's tile is gathered, and put back.
+  std::optional<numeric::DotPlan> transposed;
   uint32_t element_bytes = 2;                // of A and B, as dot() takes them
   uint32_t a_row_bytes = 0, b_row_bytes = 0; // of their rows, as dot() takes them
   uint32_t a_chunks = 0, b_chunks = 0;       // of their rows, as shared memory has them
