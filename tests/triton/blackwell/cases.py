@@ -23,6 +23,7 @@ def launch(name, grid, **arguments):
     of = LAUNCHES[name]
     given = [arguments[p] for p in of["parameters"]]
     given = [Value("s32", a) if isinstance(a, int) else Value("f32", a) if isinstance(a, float) else a for a in given]
+    grid = (grid[0] * of["cluster"], *grid[1:])
     scratch = Scratch(max(16, of["scratch_bytes"] * math.prod(grid)))
     return Launch(grid, (of["threads"],), [*given, scratch, Scratch(16)], smem=of["shared_bytes"])
 
@@ -112,6 +113,7 @@ CASES = {
     "matmul_nvfp4": lambda name: matmul_scaled(name, E2M1, 16, True),
     "matmul_persistent": matmul_persistent,
     "matmul_persistent_specialized": matmul_persistent,
+    "matmul_persistent_cluster": matmul_persistent,
     "attention": attention,
     "attention_specialized": attention,
 }

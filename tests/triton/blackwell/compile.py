@@ -30,6 +30,7 @@ def make_files():
         files[f"ptx/{name}.ptx"] = f"// Triton {VERSION}, tests/triton/blackwell/kernels.py\n" + ptx
         launches[name] = {
             "threads": 32 * meta.num_warps,
+            "cluster": meta.num_ctas,
             "shared_bytes": meta.shared,
             "scratch_bytes": meta.global_scratch_size,  # of a CTA
             "parameters": list(variant.signature),

@@ -162,6 +162,7 @@ VARIANTS = {
     "matmul_nvfp4": matmul_scaled("u8", "fp8e4nv", "e2m1", 128, 16),
     "matmul_persistent": persistent(False),
     "matmul_persistent_specialized": persistent(True),
+    "matmul_persistent_cluster": persistent(True, options={"num_ctas": 2}),
     "attention": attention(False),
     "attention_specialized": attention(True),
 }
