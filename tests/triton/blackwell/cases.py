@@ -55,9 +55,9 @@ def matmul(name, type, rows=128):
     return launch(name, (programs.cdiv(m, rows), programs.cdiv(n, 64)), a=In(a), b=In(b), c=Out(c), m=m, n=n, k=k)
 
 
-def matmul_scaled(name, format, of_block, is_e4m3):
-    r, (m, n, k) = programs.rng(3), (256, 128, 384)
-    shapes = [(rows, k // of_block) for rows in (m, n)]
+def matmul_scaled(name, format, of_block, is_e4m3, rows=128):
+    r, (m, n, k) = programs.rng(3), (2 * rows, 128, 384)
+    shapes = [(m, k // of_block), (n, k // of_block)]
     if is_e4m3:
         scales = [r.randint(0, 0x7F, shape).astype(np.uint8) for shape in shapes]
         factors, least = [exact.from_bits(x, *E4M3) for x in scales], -6
@@ -65,7 +65,7 @@ def matmul_scaled(name, format, of_block, is_e4m3):
         scales = [r.randint(118, 136, shape).astype(np.uint8) for shape in shapes]
         powers = [x.astype(np.int32) - 127 for x in scales]
         factors, least = [np.ldexp(np.float32(1), x) for x in powers], -127
-    codes = [programs.narrow(r, (rows, k), format) for rows in (m, n)]
+    codes = [programs.narrow(r, shape, format) for shape in ((m, k), (n, k))]
     a, b = (exact.from_bits(x, *format) for x in codes)
     if format == E4M3:
         c = exact.tensor_product(a, b.T, 32, (-6, -6), scales=(powers[0], powers[1].T))
@@ -74,7 +74,7 @@ def matmul_scaled(name, format, of_block, is_e4m3):
         c = exact.scaled_f4_product(a, b.T, factors[0], factors[1].T, least)
         codes = [x[:, ::2] | x[:, 1::2] << 4 for x in codes]
     a, scale_a, b, scale_b = (In(x) for x in (codes[0], scales[0], codes[1], scales[1]))
-    return launch(name, (m // 128, n // 128), a=a, scale_a=scale_a, b=b, scale_b=scale_b, c=Out(c), m=m, n=n, k=k)
+    return launch(name, (m // rows, n // 128), a=a, scale_a=scale_a, b=b, scale_b=scale_b, c=Out(c), m=m, n=n, k=k)
 
 
 def matmul_persistent(name):
@@ -82,6 +82,14 @@ def matmul_persistent(name):
     (a, b), values, k_step, least = operands("f16", programs.rng(4), m, n, k)
     c = exact.tensor_product(values[0], values[1].T, k_step, least).astype(np.float16)
     return launch(name, (4, 1), a=In(a), b=In(b), c=Out(c), m=m, n=n, k=k)
+
+
+def pair(name, rows):
+    m, n, k = 272, 208, 176
+    r = programs.rng(6)
+    a, b = normal(r, m, k).astype(np.float16), normal(r, k, n).astype(np.float16)
+    c = exact.tensor_product(a.astype(np.float32), b.astype(np.float32), 16, F16_LEAST)
+    return launch(name, (programs.cdiv(m, rows), programs.cdiv(n, 128)), a=In(a), b=In(b), c=Out(c), m=m, n=n, k=k)
 
 
 # An output f16 of attention: steps from what float64 gives, for numbers below 1/16 from those of 1/16.
@@ -114,6 +122,9 @@ CASES = {
     "matmul_persistent": matmul_persistent,
     "matmul_persistent_specialized": matmul_persistent,
     "matmul_persistent_cluster": matmul_persistent,
+    "gluon_pair": lambda name: pair(name, 256),
+    "gluon_pair_m128": lambda name: pair(name, 128),
+    "gluon_pair_scaled": lambda name: matmul_scaled(name, E4M3, 32, False, 256),
     "attention": attention,
     "attention_specialized": attention,
 }
