@@ -154,8 +154,9 @@ void run_gemm(benchmark::State& state) {
   const uint64_t d = kernel.allocate(uint64_t{kSize} * kSize * 4);
   const uint32_t sizes[] = {kSize, kSize, kSize};
   kernel.params.clear();
-  for (const auto& bytes : {std::as_bytes(std::span(a)), std::as_bytes(std::span(b)),
-                            std::as_bytes(std::span(&d, 1)), std::as_bytes(std::span(sizes))})
+  using Bytes = std::span<const std::byte>;
+  for (const Bytes bytes : {Bytes(std::as_bytes(std::span(a))), Bytes(std::as_bytes(std::span(b))),
+                            Bytes(std::as_bytes(std::span(&d, 1))), Bytes(std::as_bytes(std::span(sizes)))})
     kernel.params.insert(kernel.params.end(), bytes.begin(), bytes.end());
   kernel.launch.grid = {kSize / kTile * (kSize / kTile), 1, 1};
   kernel.launch.block = {kGemmThreads, 1, 1};
