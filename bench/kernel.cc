@@ -1,6 +1,6 @@
 // The way of tests/unit/vgpu/kernel.cc without the tests: parse, verify, load, launch with one worker, the
-// machine an sm_90, or a later one that the module is for. A kernel that reads what was never written ends the benchmarks too: its rate would be
-// that of reporting.
+// machine an sm_90, or a later one that the module is for. A kernel that reads what was never written ends
+// the benchmarks too: its rate would be that of reporting.
 #include "kernel.h"
 
 #include "check/checker.h"
