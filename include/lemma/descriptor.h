@@ -1,5 +1,6 @@
 // Descriptors field by field, and what is wrong with them: the 64-bit ones by which wgmma and tcgen05 find a
-// matrix in shared memory, and the 32-bit instruction descriptors of tcgen05.mma. `lemma descriptor` prints
+// matrix in shared memory, the 32-bit instruction descriptors of tcgen05.mma and the zero-column masks of
+// tcgen05.mma.ws. `lemma descriptor` prints
 // it.
 //
 //   const auto explained = lemma::explain_descriptor({.bits = 0x08100490, .of = "kind::f16"});
@@ -30,7 +31,8 @@ enum class DescriptorOperand : uint8_t {
   idesc,  // an instruction descriptor
   a_desc, // A and B of tcgen05.mma in shared memory
   b_desc,
-  s_desc, // what tcgen05.cp copies
+  s_desc,           // what tcgen05.cp copies
+  zero_column_mask, // of B of tcgen05.mma.ws; the largest M and shift are taken for those of the product
 };
 
 struct DescriptorQuery {

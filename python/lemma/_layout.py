@@ -123,7 +123,7 @@ def tile(
 
 Descriptor = _abi.Descriptor
 
-_OPERANDS = {None: 0, "idesc": 1, "a-desc": 2, "b-desc": 3, "s-desc": 4}
+_OPERANDS = {None: 0, "idesc": 1, "a-desc": 2, "b-desc": 3, "s-desc": 4, "zero-column-mask-desc": 5}
 
 
 def descriptor(
@@ -133,7 +133,7 @@ def descriptor(
     an instruction descriptor that breaks none, `product`: its name for layout() and mma().
 
     of: "wgmma", "tcgen05" (a matrix in shared memory), "kind::f16" or a spelling of tcgen05.mma; left out, a matrix descriptor, whose
-    version says of which. operand: "idesc", "a-desc", "b-desc", "s-desc". major: of a matrix, "k" or "mn".
+    version says of which. operand: "idesc", "a-desc", "b-desc", "s-desc", "zero-column-mask-desc". major: of a matrix, "k" or "mn".
     Error: InvalidArgument.
     """
     given = sized(

@@ -5,6 +5,7 @@
 #include "inspect/availability.h"
 #include "inspect/tensor_name.h"
 #include "layout/smem_descriptor_fields.h"
+#include "layout/tensor_column_mask.h"
 #include "layout/tensor_smem_descriptor.h"
 
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ DescriptorExplanation of_wgmma(uint64_t bits) {
 }
 
 DescriptorExplanation of_tensor_matrix(const DescriptorQuery& query, bool tf32) {
-  constexpr std::string_view kOperands[] = {"matrix descriptor", "", "a-desc", "b-desc", "s-desc"};
+  constexpr std::string_view kOperands[] = {"matrix descriptor", "", "a-desc", "b-desc", "s-desc", ""};
   const std::string_view operand = kOperands[static_cast<size_t>(query.operand)];
   const auto descriptor = layout::TensorSmemDescriptor::decode(query.bits);
   return {.what = "matrix descriptor of tcgen05",
@@ -55,6 +56,18 @@ DescriptorExplanation of_instruction(const DescriptorQuery& query, TensorFamily 
   if (out.problem.empty())
     out.product = spelling_of({.family = std::move(family), .descriptor = descriptor});
   return out;
+}
+
+// Of a product that has the largest M and allows the largest shift: what M and the instruction descriptor say
+// of it is not known here.
+DescriptorExplanation of_column_mask(uint64_t bits) {
+  constexpr uint32_t kMostRows = 128, kMostShift = 32;
+  const auto mask = layout::TensorColumnMask::decode(bits);
+  return {.what = "zero-column mask of tcgen05.mma.ws",
+          .width = 64,
+          .fields = fields_of(layout::explain(mask)),
+          .problem = layout::wrong(mask, kMostRows, kMostShift).value_or(""),
+          .product = {}};
 }
 
 // Of "kind::f16" the first family that has it; of the name of a product its words.
@@ -82,6 +95,8 @@ Result<TensorFamily, std::string> find_family(std::string_view of) {
 Result<DescriptorExplanation, Error> explain_descriptor(const DescriptorQuery& query) {
   using enum DescriptorOperand;
   const bool wide = query.bits > std::numeric_limits<uint32_t>::max();
+  if (query.operand == zero_column_mask)
+    return inspect::of_column_mask(query.bits);
   if (query.of.empty() && query.operand == any) {
     const bool is_tensor =
         layout::TensorSmemDescriptor::decode(query.bits).version == layout::TensorSmemDescriptor{}.version;

@@ -37,4 +37,30 @@ std::optional<std::string> wrong(const TensorColumnMask& mask, uint32_t m, uint3
   return std::nullopt;
 }
 
+std::vector<DescriptorField> explain(const TensorColumnMask& mask) {
+  constexpr std::string_view kStarts[] = {"start count 0", "start count 1", "start count 2", "start count 3"};
+  constexpr std::string_view kFirsts[] = {"first span 0", "first span 1", "first span 2", "first span 3"};
+  std::vector<DescriptorField> list;
+  const auto field = [&](std::string_view name, BitRange range, std::string meaning) {
+    list.push_back({name, range.to_string(), range.of(mask.bits), std::move(meaning)});
+  };
+  const auto reserved = [&](BitRange range) {
+    field("reserved", range, range.of(mask.bits) ? "must be 0" : "");
+  };
+  const auto range_at = [](size_t first, size_t bits) {
+    return BitRange{static_cast<uint8_t>(first), static_cast<uint8_t>(first + bits - 1)};
+  };
+  for (size_t i = 0; i < mask.start_counts.size(); ++i)
+    field(kStarts[i], range_at(8 * i, 8), fmt::format("{} columns are past", mask.start_counts[i]));
+  for (size_t i = 0; i < mask.zeros_first.size(); ++i)
+    field(kFirsts[i], range_at(32 + i, 1), mask.zeros_first[i] ? "zeros" : "columns that are used");
+  reserved(kReserved[0]);
+  field("mask", kHasMask, mask.has_mask ? "there is one" : "none: every column is used");
+  field("skip span", kSkipSpan, fmt::format("{} columns are zeros", mask.skip_span));
+  field("use span", kUseSpan, fmt::format("{} columns are used", mask.use_span));
+  field("column shift", kShift, fmt::format("{} columns", mask.shift));
+  reserved(kReserved[1]);
+  return list;
+}
+
 } // namespace lemma::layout

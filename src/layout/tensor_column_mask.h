@@ -27,6 +27,7 @@
 
 #include <array>
 #include <optional>
+#include <vector>
 
 namespace lemma::layout {
 
@@ -52,5 +53,8 @@ struct TensorColumnMask {
 // The first rule that the descriptor breaks for a product of `m` rows whose instruction descriptor allows
 // shifts up to `max_shift`: the field, its bits, its value, and what is legal there. None: it breaks none.
 std::optional<std::string> wrong(const TensorColumnMask& mask, uint32_t m, uint32_t max_shift);
+
+// Every field in the order of the bits, those that must be 0 too.
+std::vector<DescriptorField> explain(const TensorColumnMask& mask);
 
 } // namespace lemma::layout

@@ -296,6 +296,10 @@ class TensorCli(Case):
         self.assertEqual(product, f"{HALF}.m128n64k16.f32.f16.f16")
         wrong = self.call("descriptor", "0x4000004000010040", "--of", "tcgen05", status=FAILED).stdout
         self.assertIn("wrong: matrix descriptor 0x4000004000010040: version (bits 46-48) is 0b000", wrong)
+        mask = self.call("descriptor", "0x0003028100000000", "--operand", "zero-column-mask-desc").stdout
+        self.assertRegex(mask, r"40-47 +skip span +0x2 +3 columns are zeros\n")
+        self.assertIn("column shift (bits 56-61) is 63", self.call("descriptor", "0x3f03028100000000", "--operand", "zero-column-mask-desc",
+                                                                   status=FAILED).stdout)  # fmt: skip
         facts = json.loads(self.call("descriptor", "0x08060010", "--of", "tcgen05.mma.cta_group::2.kind::i8", "--json", status=FAILED).stdout)
         self.assertIn("type of D", facts["wrong"])
         self.assertIsNone(facts["product"])

@@ -1,5 +1,5 @@
-// `lemma descriptor VALUE`: the fields of a matrix descriptor of wgmma or tcgen05, or of an instruction
-// descriptor of tcgen05.mma, and what is wrong with it (lemma/descriptor.h).
+// `lemma descriptor VALUE`: the fields of a matrix descriptor of wgmma or tcgen05, of an instruction
+// descriptor of tcgen05.mma, or of a zero-column mask, and what is wrong with it (lemma/descriptor.h).
 //
 // Tests: tests/cli/tensor_cli_test.py.
 #include "command.h"
@@ -28,12 +28,15 @@ matrix descriptor, of tcgen05 where its version says so, else of wgmma.
   lemma descriptor 0x08100490 --of kind::f16
   lemma descriptor 0x08100490 --of tcgen05.mma.cta_group::2.kind::f16
   lemma descriptor 0x2000402000010000 --of kind::tf32 --operand b-desc --major mn
+  lemma descriptor 0x0003028100000000 --operand zero-column-mask-desc
 Exit status: 0 nothing is wrong with it; 1 something is; 2 wrong command line.)";
 
-const std::map<std::string, DescriptorOperand> kOperands = {{"idesc", DescriptorOperand::idesc},
-                                                            {"a-desc", DescriptorOperand::a_desc},
-                                                            {"b-desc", DescriptorOperand::b_desc},
-                                                            {"s-desc", DescriptorOperand::s_desc}};
+const std::map<std::string, DescriptorOperand> kOperands = {
+    {"idesc", DescriptorOperand::idesc},
+    {"a-desc", DescriptorOperand::a_desc},
+    {"b-desc", DescriptorOperand::b_desc},
+    {"s-desc", DescriptorOperand::s_desc},
+    {"zero-column-mask-desc", DescriptorOperand::zero_column_mask}};
 
 struct DescriptorOptions {
   std::string value, of, operand, major = "k";
@@ -127,8 +130,9 @@ Command add_descriptor(CLI::App& parent) {
   app->add_option("--of", o->of, "of which instruction (default: a matrix descriptor, by its version)")
       ->type_name("WHOSE");
   app->add_option("--operand", o->operand,
-                  "tcgen05: idesc, a-desc, b-desc or s-desc (default: idesc if it fits 32 bits)")
-      ->check(CLI::IsMember({"idesc", "a-desc", "b-desc", "s-desc"}).description(""))
+                  "tcgen05: idesc, a-desc, b-desc, s-desc or zero-column-mask-desc (default: idesc if it "
+                  "fits 32 bits)")
+      ->check(CLI::IsMember({"idesc", "a-desc", "b-desc", "s-desc", "zero-column-mask-desc"}).description(""))
       ->type_name("OPERAND");
   app->add_option("--major", o->major, "a matrix: the dimension that is contiguous, k (default) or mn")
       ->check(CLI::IsMember({"k", "mn"}).description(""))

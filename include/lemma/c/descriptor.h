@@ -22,7 +22,8 @@ typedef enum lemma_descriptor_operand LEMMA_INT {
   LEMMA_DESCRIPTOR_IDESC = 1,  // an instruction descriptor
   LEMMA_DESCRIPTOR_A_DESC = 2, // A and B of tcgen05.mma in shared memory
   LEMMA_DESCRIPTOR_B_DESC = 3,
-  LEMMA_DESCRIPTOR_S_DESC = 4 // what tcgen05.cp copies
+  LEMMA_DESCRIPTOR_S_DESC = 4,          // what tcgen05.cp copies
+  LEMMA_DESCRIPTOR_ZERO_COLUMN_MASK = 5 // of B of tcgen05.mma.ws
 } lemma_descriptor_operand;
 
 typedef struct lemma_descriptor_query {

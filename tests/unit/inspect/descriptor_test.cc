@@ -100,6 +100,23 @@ TEST(Descriptor, AnInstructionIsReadByItsKind) {
   EXPECT_NE(transposed->problem.find("A is in tensor memory"), std::string::npos) << transposed->problem;
 }
 
+// "Zero-Column Mask Descriptor": the second example.
+TEST(Descriptor, AColumnMaskSaysWhichColumnsAreZeros) {
+  const uint64_t bits = uint64_t{3} << 48 | uint64_t{2} << 40 | uint64_t{1} << 39 | uint64_t{1} << 32;
+  const auto mask = explain_descriptor({.bits = bits, .operand = DescriptorOperand::zero_column_mask});
+  ASSERT_TRUE(mask) << mask.error().text;
+  expect_all_bits_once(*mask);
+  EXPECT_EQ(meaning(*mask, "first span 0"), "zeros");
+  EXPECT_EQ(meaning(*mask, "first span 1"), "columns that are used");
+  EXPECT_EQ(meaning(*mask, "skip span"), "3 columns are zeros");
+  EXPECT_EQ(meaning(*mask, "use span"), "4 columns are used");
+  EXPECT_EQ(mask->problem, "");
+  const auto wrong =
+      explain_descriptor({.bits = bits | uint64_t{1} << 62, .operand = DescriptorOperand::zero_column_mask});
+  EXPECT_NE(wrong->problem.find("reserved bits 62-63 are 0b1; legal: 0"), std::string::npos)
+      << wrong->problem;
+}
+
 TEST(Descriptor, SaysWhatItNeedsToKnow) {
   EXPECT_NE(explain_descriptor({.bits = 0x08100010}).error().text.find("say of which it is"),
             std::string::npos);
