@@ -123,17 +123,18 @@ def tile(
 
 Descriptor = _abi.Descriptor
 
-_OPERANDS = {None: 0, "idesc": 1, "a-desc": 2, "b-desc": 3, "s-desc": 4, "zero-column-mask-desc": 5}
+_OPERANDS = {"any": 0, "idesc": 1, "a-desc": 2, "b-desc": 3, "s-desc": 4, "zero-column-mask-desc": 5}
 
 
 def descriptor(
-    bits: int, of: Optional[str] = None, *, operand: Optional[str] = None, major: str = "k", a_in_tensor_memory: bool = False
+    bits: int, of: Optional[str] = None, *, operand: str = "any", major: str = "k", a_in_tensor_memory: bool = False
 ) -> Descriptor:
     """What a descriptor says: `what`, `fields` (name, bits, value, meaning), `problem` (the first rule that it breaks, or empty) and, of
     an instruction descriptor that breaks none, `product`: its name for layout() and mma().
 
     of: "wgmma", "tcgen05" (a matrix in shared memory), "kind::f16" or a spelling of tcgen05.mma; left out, a matrix descriptor, whose
-    version says of which. operand: "idesc", "a-desc", "b-desc", "s-desc", "zero-column-mask-desc". major: of a matrix, "k" or "mn".
+    version says of which. operand: "any" (what it fits), "idesc", "a-desc", "b-desc", "s-desc", "zero-column-mask-desc".
+    major: of a matrix, "k" or "mn".
     Error: InvalidArgument.
     """
     given = sized(

@@ -94,7 +94,7 @@ class Layouts(unittest.TestCase):
         self.assertIn("128B_ATOM_32B", str(atoms))
 
     def test_tensor_memory(self):
-        name = "tcgen05.mma.cta_group::1.kind::f16.m64n16k16.f32.bf16.f16"
+        name = "tcgen05.mma.cta_group::1.kind::f16.m64n16k16.f32.bf16.bf16"
         layout = lemma.layout(name)
         self.assertTrue(layout["d"].in_tensor_memory)
         self.assertEqual(tuple(layout.map("d")[17, 3]), (33, 3, 0))  # lane, column
