@@ -1,9 +1,10 @@
 // The way of tests/unit/vgpu/kernel.cc without the tests: parse, verify, load, launch with one worker, the
-// machine an sm_90. A kernel that reads what was never written ends the benchmarks too: its rate would be
-// that of reporting.
+// machine an sm_90, or a later one that the module is for. A kernel that reads what was never written ends
+// the benchmarks too: its rate would be that of reporting.
 #include "kernel.h"
 
 #include "check/checker.h"
+#include "isa/target.h"
 #include "moment.h"
 #include "ptx/parser.h"
 #include "table.h"
@@ -56,8 +57,9 @@ std::string header() {
 }
 
 Kernel::Kernel(std::string text, std::string_view name) {
-  auto program =
-      vgpu::Program::load(load_module(std::string(name), std::move(text)), memory_, vgpu::Arch{90});
+  const auto module = load_module(std::string(name), std::move(text));
+  const auto target = isa::parse_target(module->targets.front());
+  auto program = vgpu::Program::load(module, memory_, vgpu::Arch{target ? std::max(target->sm, 90) : 90});
   if (!program)
     give_up(program.error().message);
   program_ = std::move(*program);

@@ -1,6 +1,9 @@
-// tcgen05.mma on one core: FLOP/s (two a product) of 128x256 by kind::f16 from swizzled shared memory, D in
-// tensor memory, as a part of the arithmetic alone, which the rows of wgmma measure.
+// tcgen05 on one core: FLOP/s (two a product) of tcgen05.mma of 128x256 by kind::f16 from swizzled shared
+// memory, D in tensor memory; and of the f16 GEMM of tests/programs/tcgen05_gemm as a whole - TMA, mbarriers,
+// tensor memory - at 1024 x 1024 x 1024 by the clock, as the rows of gemm measure Hopper's.
 #include "kernel.h"
+#include "layout/tensor_map.h"
+#include "moment.h"
 #include "numeric/convert.h"
 #include "table.h"
 
@@ -8,6 +11,7 @@
 
 #include <bit>
 #include <random>
+#include <span>
 
 namespace lemma::bench {
 namespace {
@@ -66,9 +70,9 @@ FILL:
 ALLOCATED:
   bar.sync 0;
   ld.shared.b32 %d, [slot];
+  @!%first bra MULTIPLIED;
   mov.u32 %i, 0;
 LOOP:
-  @!%first bra ISSUED;
   setp.ne.u32 %more, %i, 0;
 )",
                   kSharedBytes,
@@ -79,7 +83,6 @@ LOOP:
                         2 * i, 1u << 4 | kN / 8 << 17 | kM / 16 << 24, i == 0 ? "%more" : "%first");
   return text + fmt::format(R"(
   tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%bar];
-ISSUED:
   and.b32 %parity, %i, 1;
 WAIT:
   mbarrier.try_wait.parity.shared::cta.b64 %done, [%bar], %parity;
@@ -87,6 +90,9 @@ WAIT:
   add.u32 %i, %i, 1;
   setp.lt.u32 %p, %i, %n;
   @%p bra LOOP;
+MULTIPLIED:
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
   tcgen05.fence::after_thread_sync;
   shl.b32 %x, %t, 16;
   and.b32 %x, %x, 0x600000;
@@ -130,11 +136,46 @@ void run_products(benchmark::State& state) {
   set_rate(state, flops * 1e-9, "GFLOP");
 }
 
+constexpr uint32_t kSize = 1024, kTile = 128, kTileK = 64;
+constexpr uint32_t kGemmThreads = 192, kGemmSharedBytes = 3 * 32768; // as tests/programs/programs.py has it
+
+void run_gemm(benchmark::State& state) {
+  Kernel kernel(read_file(LEMMA_SOURCE "/tests/programs/tcgen05_gemm/tcgen05_gemm.ptx"), "gemm_f32");
+  const std::vector<uint32_t> elements = random_halves(size_t{kSize} * kSize * 2);
+  const auto map_of = [](uint64_t address) {
+    return layout::encode(TensorMap{.type = TensorType::f16,
+                                    .address = address,
+                                    .dims = {kSize, kSize},
+                                    .strides_bytes = {uint64_t{kSize} * 2},
+                                    .box = {kTileK, kTile},
+                                    .swizzle = TensorSwizzle::b128});
+  };
+  const auto a = map_of(kernel.allocate(elements)), b = map_of(kernel.allocate(elements));
+  const uint64_t d = kernel.allocate(uint64_t{kSize} * kSize * 4);
+  const uint32_t sizes[] = {kSize, kSize, kSize};
+  kernel.params.clear();
+  using Bytes = std::span<const std::byte>;
+  for (const Bytes bytes : {Bytes(std::as_bytes(std::span(a))), Bytes(std::as_bytes(std::span(b))),
+                            Bytes(std::as_bytes(std::span(&d, 1))), Bytes(std::as_bytes(std::span(sizes)))})
+    kernel.params.insert(kernel.params.end(), bytes.begin(), bytes.end());
+  kernel.launch.grid = {kSize / kTile * (kSize / kTile), 1, 1};
+  kernel.launch.block = {kGemmThreads, 1, 1};
+  kernel.launch.shared_bytes = kGemmSharedBytes;
+  double seconds = 0;
+  for (auto _ : state)
+    seconds += seconds_of(kernel);
+  require_vector_paths(state, kernel.stats().matrix_outputs.value());
+  set_value(state, 2e-9 * kSize * kSize * kSize * static_cast<double>(state.iterations()) / seconds, "GFLOP");
+}
+
 } // namespace
 
 void register_tcgen05() {
   benchmark::RegisterBenchmark(fmt::format("tcgen05/m{}n{}k{} f32.f16", kM, kN, kDepth).c_str(),
                                run_products);
+  benchmark::RegisterBenchmark(
+      fmt::format("gemm/f16 on Blackwell, {0}x{0}x{0}, wall time, 1 worker", kSize).c_str(), run_gemm)
+      ->UseRealTime();
 }
 
 } // namespace lemma::bench

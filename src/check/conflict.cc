@@ -496,7 +496,10 @@ Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int e
             !in_words ? Advice("")
             : attempt.kind == Attempt::relaxed && distance != kSameGpu
                 ? with_init_fence(earlier.initializes ? earlier : later)
-                : order_between(std::min(distance, kSameCluster), Roles::none, earlier, later)};
+                : order_between(std::min(distance, kSameCluster), Roles::none, earlier, later),
+            // A wait has its answer before its thread arrives anywhere, and the ISA does not say what more an
+            // invalidation needs.
+            later.initializes && !earlier.writes && attempt.kind == Attempt::relaxed};
   if (earlier.mbarrier != later.mbarrier)
     return {"mbarrier.plain",
             "the memory of an mbarrier object is accessed as plain memory",

@@ -9,8 +9,8 @@
 //
 // Compilers and libraries leave fences out where a release and an acquire, or a barrier, order the two anyway
 // (Triton 3.9, CUTLASS 4), and no GPU is known to mind: in a module that has no such fence at all a missing
-// one is a note. So is a copy over scale factors that products of the same thread may still read (CUTLASS,
-// DeepGEMM).
+// one is a note. So is a copy or a product over what products of the same thread may still read: scale
+// factors (CUTLASS, DeepGEMM), A (FlashAttention-4).
 //
 // PTX ISA: "Memory Consistency Model for 5th generation of TensorCore operations".
 // Tests: tests/unit/check/tensor_order_test.cc, tests/check/corpus.
@@ -85,8 +85,9 @@ bool is_pipelined(const Use& earlier, const Use& later) {
 }
 
 bool is_habit(const Use& earlier, const Use& later) {
-  return later.by->deed == TensorDeed::copy && (earlier.by->deed == TensorDeed::copy ||
-                                                (earlier.by->deed == TensorDeed::product && !earlier.writes));
+  if (earlier.by->deed == TensorDeed::product && !earlier.writes)
+    return later.writes && !later.by->is_by_warp();
+  return earlier.by->deed == TensorDeed::copy && later.by->deed == TensorDeed::copy;
 }
 
 struct Judged {

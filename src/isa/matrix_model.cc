@@ -98,15 +98,13 @@ std::optional<numeric::DotModel> tensor_model(const layout::TensorInstructionDes
     const auto model_of = descriptor.sparse ? numeric::dot_model_sparse : numeric::dot_model;
     return model_of(machine, numeric::DotUnit::tcgen05, format(descriptor.a), format(descriptor.b), d, d, k);
   }
-  if (descriptor.k96)
-    return std::nullopt;
   const FloatFormat scale =
       numeric::float_format_of(layout::to_string(descriptor.scale)).value_or(FloatFormat::ue8m0);
   const int products = descriptor.sparse ? k / 2 : k;
   auto model = numeric::dot_model_block_scale(machine, numeric::DotUnit::tcgen05, format(descriptor.a),
                                               format(descriptor.b), scale, products,
                                               products / static_cast<int>(scales));
-  if (model && descriptor.sparse)
+  if (model && (descriptor.sparse || descriptor.k96))
     model->evidence = numeric::Evidence::assumed;
   return model;
 }

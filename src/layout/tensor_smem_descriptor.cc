@@ -42,6 +42,12 @@ std::string wrong_use(const TensorSmemDescriptor& d, const TensorSmemUse& use) {
         "leading dimension mode ({}) is 1, an absolute address; legal: 0 where K has {} bytes (1 "
         "needs 48)",
         kLeadingMode.words(), use.k_bytes);
+  if (d.leading_is_address && d.swizzle != S::b128)
+    return fmt::format("swizzle ({}) is {} ({}); legal where the leading dimension is an address: 2 (128B)",
+                       kSwizzle.words(), kSwizzle.of(d.bits), to_string(d.swizzle));
+  if (d.leading_is_address && d.base_offset != 0)
+    return fmt::format("base offset ({}) is {}; legal where the leading dimension is an address: 0",
+                       kBaseOffset.words(), d.base_offset);
   const bool atoms = d.swizzle == S::b128_32b_atoms, needs_atoms = use.mn_major && use.tf32;
   if (atoms == needs_atoms)
     return {};

@@ -17,7 +17,11 @@
 //   major  swizzle        chunk (chunk c of MN, row k of K)
 //   MN     32-byte atoms  k % 4 * 128 + k / 4 * stride + c % 8 * 16 + c / 8 * leading
 //
-// Not here: where the chunks of a K of 48 bytes lie; whether the matrix is in the CTA's shared memory; what
+// Rows of 48 bytes have three chunks. Where the leading dimension is an address, a row's chunks lie in a line
+// of 128 bytes from the start address to the line's end, and go on at the leading address, which has lines of
+// its own, row by row the same distance apart.
+//
+// Not here: whether the matrix is in the CTA's shared memory; what
 // the bytes of a chunk are (of 4 and 6 bits, some are padding).
 //
 // No hardware of ours has checked it. PTX ISA: "Shared memory descriptor", "Canonical Layouts", "Transpose
@@ -59,6 +63,15 @@ struct TensorSmemDescriptor {
   uint32_t mn_major_chunk_of_32b_atoms(uint32_t chunk, uint32_t k) const {
     const uint32_t offset = k % 4 * 128 + k / 4 * stride + chunk % 8 * kChunkBytes + chunk / 8 * leading;
     return swizzle_address_of_32b_atoms(start + offset, base_offset);
+  }
+
+  // Address of a chunk of a K-major matrix whose leading dimension is an address: row `mn`, chunk `chunk`
+  // along K.
+  uint32_t k_major_chunk_of_two_lines(uint32_t mn, uint32_t chunk) const {
+    constexpr uint32_t kLine = 128;
+    const uint32_t row = mn % 8 * kLine + mn / 8 * stride, along = start % kLine + chunk * kChunkBytes;
+    return swizzle_address((along < kLine ? start - start % kLine + along : leading + along - kLine) + row,
+                           Swizzle::b128);
   }
 };
 

@@ -80,7 +80,7 @@ enum class DotOperands : uint8_t {
   fp8,    // e4m3 and e5m2, in every pair
   f8f6f4, // every pair of narrow formats with an e2m3, e3m2 or e2m1
   mx_k32, // block scaled, 32 deep: mxf8f6f4
-  mx_k64, // block scaled, 64 deep: mxf4 and mxf4nvf4
+  mx_k64, // block scaled, 64 deep or more: mxf4 and mxf4nvf4
 };
 
 std::string_view to_string(DotOperands operands);
@@ -109,8 +109,8 @@ std::optional<DotModel> dot_model(Arch arch, DotUnit unit, FloatFormat a, FloatF
 // takes as many products as one of the dense form does.
 std::optional<DotModel> dot_model_sparse(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b, FloatFormat c,
                                          FloatFormat d, int k);
-// Block-scaled forms (`.block_scale`): k is that of the instruction (32: mxf8f6f4, 64: mxf4 and mxf4nvf4),
-// scale_block the products that share a scale (16 or 32).
+// Block-scaled forms (`.block_scale`): k is that of the instruction (32: mxf8f6f4, 64: mxf4 and mxf4nvf4; 96,
+// on sm_103: assumed to be as 64), scale_block the products that share a scale (16 or 32).
 std::optional<DotModel> dot_model_block_scale(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b,
                                               FloatFormat scale, int k, int scale_block);
 // u8, s8, u4 and s4 operands, s32 accumulator; the same on every machine.

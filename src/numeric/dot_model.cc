@@ -187,9 +187,9 @@ std::optional<DotModel> dot_model_sparse(Arch arch, DotUnit unit, FloatFormat a,
 std::optional<DotModel> dot_model_block_scale(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b,
                                               FloatFormat scale, int k, int scale_block) {
   const bool is_fp4 = a == FloatFormat::e2m1 && b == FloatFormat::e2m1;
-  if (!is_narrow(a) || !is_narrow(b) || (k == 64 && !is_fp4))
+  if (!is_narrow(a) || !is_narrow(b) || (k > 32 && !is_fp4))
     return std::nullopt;
-  const DotRule* rule = find_rule(arch, unit, k == 64 ? Ops::mx_k64 : Ops::mx_k32, k);
+  const DotRule* rule = find_rule(arch, unit, k > 32 ? Ops::mx_k64 : Ops::mx_k32, k);
   if (!rule)
     return std::nullopt;
   DotModel model;
@@ -198,6 +198,8 @@ std::optional<DotModel> dot_model_block_scale(Arch arch, DotUnit unit, FloatForm
   model.scale = scale;
   model.scale_block = scale_block;
   apply(*rule, model);
+  if (k > 64)
+    model.evidence = Evidence::assumed;
   return model;
 }
 

@@ -9,6 +9,7 @@ Beside them the products of tcgen05 of matrices of finite numbers, and the decod
 """
 
 import math
+import pathlib
 from fractions import Fraction
 
 import numpy as np
@@ -272,14 +273,15 @@ def tensor_product(a, b, k_step, least, c=None, scales=None, half=False, fractio
     return d
 
 
-def scaled_f4_product(a, b, scale_a, scale_b):
+def scaled_f4_product(a, b, scale_a, scale_b, least=-6):
     """a @ b as tcgen05.mma of kind mxf4nvf4 sums it, 64 of K at a time: exact sums of sixteen products, each times its
     two scale factors; these and D are aligned to the largest of the sums of the factors' exponents and D's, cut to 35
     bits below it, added exactly, and cut to f32.
 
-    a [m, k] and b [k, n] have the values of e2m1, scale_a [m, k / 16] and scale_b [k / 16, n] those of ue4m3, in f32.
+    a [m, k] and b [k, n] have the values of e2m1, scale_a [m, k / 16] and scale_b [k / 16, n] those of ue4m3, or of
+    ue8m0 with `least` -127, in f32.
     """
-    exponents_a, exponents_b = exponents(scale_a, -6), exponents(scale_b, -6)
+    exponents_a, exponents_b = exponents(scale_a, least), exponents(scale_b, least)
     d = np.zeros((a.shape[0], b.shape[1]), np.float32)
     for first in range(0, scale_a.shape[1], 4):
         blocks = range(first, first + 4)
@@ -295,6 +297,29 @@ def scaled_f4_product(a, b, scale_a, scale_b):
             total += np.trunc(np.ldexp((a[:, of] @ b[of]) * factor, -unit))
         d = _toward_zero(np.ldexp(total, unit)) + np.float32(0)  # no -0
     return d
+
+
+def exp2_approx(x):
+    """ex2.approx.ftz.f32 of f32 numbers up to 127, with the table of src/numeric/mufu/ex2.inc."""
+    path = pathlib.Path(__file__).resolve().parents[2] / "src/numeric/mufu/ex2.inc"
+    table = np.array([[int(v) for v in line.split(",")[:3]] for line in path.read_text().splitlines()[1:]], np.int64)
+    normal = x >= -126
+    scaled = np.where(normal, x, 0).astype(np.float64) * 2**23
+    q = np.where(scaled < 0, np.ceil(scaled), np.floor(scaled)).astype(np.int64)  # cut toward zero
+    # Of a negative number with a fraction the one's complement of the fraction.
+    borrow = (q < 0) & (-q & 0x7FFFFF != 0)
+    magnitude = np.abs(q)
+    whole = np.where(q < 0, -(magnitude >> 23), magnitude >> 23) - borrow
+    fraction = (magnitude ^ np.where(borrow, 0x7FFFFF, 0)) & 0x7FFFFF
+    c0, c1, c2 = (table[fraction >> 17, i] for i in range(3))
+    part = fraction & 0x1FFFF
+    upper, lower = part >> 9, part & 0x1FF
+    square = upper * upper >> 1  # of the partial products of the square, those that are not too low
+    for bit in range(1, 8):
+        square += np.where(upper >> bit & 1, lower >> 9 - bit, 0)
+    significand = (c0 << 13) + 0x77E2 + c1 * part + c2 * square >> 15
+    power = ((126 + whole << 23) + significand).astype(np.uint32).view(np.float32)
+    return np.where(normal, power, np.float32(0))
 
 
 def _slow_product(terms, fraction_bits):
@@ -351,6 +376,10 @@ def _self_check():
     assert [f64.div(v, w) for v, w in zip(bits_of(x), bits_of(a))] == bits_of(x / a), "div"
     assert [f64.add(v, w) for v, w in zip(bits_of(x), bits_of(a))] == bits_of(x + a), "add"
     _check_products(rng)
+    x = -np.arange(130).astype(np.float32)
+    assert bits_of(exp2_approx(x)) == bits_of(np.where(x < -126, 0, np.ldexp(np.float32(1), x.astype(int)))), "exp2_approx"
+    x = np.maximum(-rng.standard_normal(n).astype(np.float32) ** 2 * 8, np.float32(-126))
+    assert (np.abs(exp2_approx(x) / np.exp2(x.astype(np.float64)) - 1) < 2.0**-22).all(), "exp2_approx"
     print("exact.py: the engines agree")
 
 

@@ -1785,6 +1785,163 @@ def tcgen05_gemm_narrow():
     return Program(in_every_way(*launches), mutant, on_gpu=False)
 
 
+def two_of_four(r, rows, k):
+    """Which columns of each four a sparse A has stored: [rows, k / 4, 2], the lower first, as offsets in the four."""
+    pairs = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+    return pairs[r.randint(0, 6, (rows, k // 4))]
+
+
+def expanded(stored, chosen):
+    """The dense A of the stored elements [rows, k / 2]."""
+    rows, fours, _ = chosen.shape
+    dense = np.zeros((rows, fours, 4), stored.dtype)
+    np.put_along_axis(dense, chosen, stored.reshape(rows, fours, 2), 2)
+    return dense.reshape(rows, -1)
+
+
+def metadata_of_f16(codes):
+    """Codes [128, chunks of a row] as the lanes of tensor memory have them, 16 bytes of four products each: [stage,
+    lane, 4] words. A word has four chunks of a row, then four of the one eight below; eight lanes are of a product's
+    first four chunks, eight of its others."""
+    stages = codes.shape[1] // 32
+    of = codes.reshape(8, 2, 8, stages, 4, 2, 4).astype(np.uint32)  # 16s, 8s, row, stage, product, lanes, chunk
+    of = of << (np.arange(2)[:, None, None, None, None, None] * 16 + np.arange(4) * 4).astype(np.uint32)
+    return of.sum((1, 6), dtype=np.uint32).transpose(2, 0, 4, 1, 3).reshape(stages, 128, 4)
+
+
+def metadata_of_8_bits(codes):
+    """The same of e4m3, 32 bytes: a lane has its own row's 16 chunks of each product, eight a word; in core matrices."""
+    stages = codes.shape[1] // 64
+    of = codes.reshape(128, stages, 8, 8).astype(np.uint32) << (np.arange(8) * 4).astype(np.uint32)
+    words = of.sum(3, dtype=np.uint32).transpose(1, 0, 2)  # stage, lane, word
+    return words.reshape(stages, 16, 8, 2, 4).transpose(0, 1, 3, 2, 4)
+
+
+@program
+def tcgen05_sparse():
+    r, m, n = rng(), 100, 168
+    launches = []
+    for entry, k_step, type, metadata_of in (
+        ("sparse_f16", 32, "f16", metadata_of_f16),
+        ("sparse_e4m3", 64, "u8", metadata_of_8_bits),
+    ):
+        k, stage = 13 * k_step, 4 * k_step
+        if type == "f16":
+            a, b = (r.standard_normal(shape).astype(np.float16) for shape in ((m, k // 2), (n, k)))
+            values, least = [x.astype(np.float32) for x in (a, b)], F16_LEAST
+        else:
+            a, b = narrow(r, (m, k // 2), E4M3), narrow(r, (n, k), E4M3)
+            values, least = [exact.from_bits(x, *E4M3) for x in (a, b)], (-6, -6)
+        chosen = two_of_four(r, m, k)
+        d = exact.tensor_product(expanded(values[0], chosen), values[1].T, k_step, least)
+        codes = np.full((128, cdiv(k, stage) * stage // 4), 0b0100)
+        codes[:m, : k // 4] = chosen[:, :, 0] | chosen[:, :, 1] << 2
+        box = 64 if type == "f16" else 128
+        maps = [TensorMap(7, type, [k // 2, m], [box, 128]), TensorMap(8, type, [k, n], [box, 128])]
+        metadata = np.ascontiguousarray(metadata_of(codes))
+        sizes = [Value("s32", v) for v in (m, n, cdiv(k, stage))]
+        args = [*maps, In(metadata), Out(d), *sizes, In(a), In(b)]
+        smem = 3 * (3 * 16384 + metadata[0].nbytes)
+        launches.append(Launch((cdiv(n, 128), 1), (192,), args, entry, smem))
+    # The other of two columns of metadata.
+    mutant = Mutant(
+        "tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd13, %rd14, [%r99], %r96, adds;",
+        "tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd13, %rd14, [%r99], %r100, adds;",
+    )
+    return Program(in_every_way(*launches), mutant, on_gpu=False)
+
+
+def to_tf32(x):
+    """What tcgen05.mma takes of f32: the low thirteen bits count for nothing."""
+    return (x.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+@program
+def tcgen05_weights():
+    r = rng()
+    m, n, k = 49, 300, 340
+    a, b = r.standard_normal((m, k)).astype(np.float32), r.standard_normal((n, k)).astype(np.float32)
+    d = exact.tensor_product(padded(to_tf32(a), 8, 1), padded(to_tf32(b), 8, 1).T, 8, BF16_LEAST)
+    maps = [TensorMap(6, "f32", [k, m], [32, 64]), TensorMap(7, "f32", [k, n], [32, 256])]
+    args = [*maps, Out(d), *(Value("s32", v) for v in (m, n, cdiv(k, 32))), In(a), In(b)]
+    launches = [Launch((cdiv(n, 256),), (192,), args, "few_rows", 3 * 320 * 128)]
+
+    m, n, k = 200, 90, 448
+    w, factors = r.randint(-128, 128, (m, k)).astype(np.int8), (r.uniform(0.001, 0.1, (m, k // 64))).astype(np.float16)
+    x = r.standard_normal((n, k)).astype(np.float16)
+    wide = (w.astype(np.float32) * np.repeat(factors, 64, 1).astype(np.float32)).astype(np.float16)
+    d = exact.tensor_product(wide.astype(np.float32), x.astype(np.float32).T, 16, F16_LEAST)
+    sizes = [Value("s32", v) for v in (m, n, k // 64)]
+    args = [In(w), In(factors), TensorMap(7, "f16", [k, n], [64, 64]), Out(d), *sizes, In(x)]
+    launches.append(Launch((cdiv(n, 64), cdiv(m, 128)), (192,), args, "widened"))
+    # Sixteen of K of W for those after it.
+    mutant = Mutant(
+        "tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r186], %rd12, %r191, adds;",
+        "tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r182], %rd12, %r191, adds;",
+    )
+    return Program(in_every_way(*launches), mutant, on_gpu=False)
+
+
+def exp2_polynomial(x):
+    """2^x in f32, by tcgen05_attention's polynomial."""
+    x = np.maximum(x, np.float32(-127))
+    whole = np.floor(x)
+    rest = x - whole
+    y = exact.fma32(np.float32(0.077119089663028717), rest, np.float32(0.227564394474029541))
+    for coefficient in (0.695146143436431885, 1):
+        y = exact.fma32(y, rest, np.float32(coefficient))
+    return (y.view(np.int32) + (whole.astype(np.int32) << 23)).view(np.float32)
+
+
+def attention_of_blocks(q, k, v, scale):
+    """One head, in the order of tcgen05_attention: q, k, v in f16, the result in f16."""
+    q, k, v = (x.astype(np.float32) for x in (q, k, v))
+    keys, block = k.shape[0], 128
+    greatest, total, o = np.full(len(q), -np.inf, np.float32), np.zeros(len(q), np.float32), None
+    by_polynomial = np.arange(block) // 2 % 4 == 3
+    for first in range(0, keys, block):
+        of = slice(first, first + block)
+        s = exact.tensor_product(q, padded(k[of], block, 0).T, 16, F16_LEAST)
+        s[:, keys - first :] = -1e30  # for -infinity: its exponential is 0, too
+        new = np.maximum(greatest, s.max(axis=1))
+        exponent = (greatest - new) * scale  # of the first, -infinity
+        stays = exponent >= -8
+        factor = np.where(stays, np.float32(1), exact.exp2_approx(exponent))
+        greatest = np.where(stays, greatest, new)
+        x = exact.fma32(s, scale, -(greatest * scale)[:, None])
+        weights = np.where(by_polynomial, exp2_polynomial(x), exact.exp2_approx(x)).astype(np.float32)
+        even, odd = total * factor, np.zeros_like(total)
+        for i in range(0, block, 2):
+            even, odd = even + weights[:, i], odd + weights[:, i + 1]
+        total = even + odd
+        o = None if o is None else o * factor[:, None]
+        values = padded(v[of], block, 0)
+        o = exact.tensor_product(weights.astype(np.float16).astype(np.float32), values, 16, F16_LEAST, o)
+    return (o * (np.float32(1) / total)[:, None]).astype(np.float16)
+
+
+@program
+def tcgen05_attention():
+    r, heads, queries, keys, dim = rng(), 2, 300, 420, 64
+    q, k, v = (r.standard_normal((heads, n, dim)).astype(np.float16) for n in (queries, keys, keys))
+    # Keys that grow, so that some rows' maxima do by more than 2^8.
+    k = (k * np.linspace(0.5, 6, keys)[:, None]).astype(np.float16)
+    scale = np.float32(math.log2(math.e) / math.sqrt(dim))
+    o = np.stack([attention_of_blocks(q[h], k[h], v[h], scale) for h in range(heads)])
+    maps = [TensorMap(i, "f16", [dim, n, heads], [dim, 128, 1]) for i, n in ((7, queries), (8, keys), (9, keys))]
+    sizes = [Value("s32", queries), Value("s32", keys), Value("f32", float(scale))]
+    args = [*maps, Out(o), *sizes, In(q), In(k), In(v)]
+    kernels = "attention", "attention_overlapping"
+    grid, smem = (cdiv(queries, 256), heads), 5 * 128 * dim * 2
+    launches = in_every_way(*(Launch(grid, (512,), args, kernel, smem) for kernel in kernels))
+    # O is corrected only where all rows of a warp need it.
+    mutant = Mutant(
+        "vote.sync.any.pred 	%p27, %p26, %r463;",
+        "vote.sync.all.pred 	%p27, %p26, %r463;",
+    )
+    return Program(launches, mutant, on_gpu=False)
+
+
 # ---- Printing ----------------------------------------------------------------------------------------------
 
 

@@ -54,3 +54,21 @@ constexpr uint32_t of_bf16 = 1u << 7 | 1u << 10, transposed_b = 1u << 16;
                  "=r"(r[14]), "=r"(r[15])                                                                    \
                : "r"(from)                                                                                   \
                : "memory")
+
+// ---- a sparse A, whose metadata is in tensor memory
+#define TC_MMA_SPARSE(how, d, a, b, metadata, shape, adds)                                                   \
+  asm volatile("{\n\t.reg .pred adds;\n\tsetp.ne.u32 adds, %5, 0;\n\t"                                       \
+               "tcgen05.mma.sp." how " [%0], %1, %2, [%3], %4, adds;\n\t}" ::"r"(d),                         \
+               "l"(a), "l"(b), "r"(metadata), "r"(shape), "r"((uint32_t)(adds))                              \
+               : "memory")
+// 128 rows of 16 or 32 bytes, one a lane.
+#define TC_CP(rows, to, from)                                                                                \
+  asm volatile("tcgen05.cp.cta_group::1." rows " [%0], %1;" ::"r"(to), "l"(from) : "memory")
+constexpr uint32_t sparse_a = 1u << 2;
+constexpr uint32_t of_tf32 = 2u << 7 | 2u << 10;
+
+#define TMA_LOAD_3D(to, map, x, y, z, bar)                                                                   \
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "           \
+               "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to),                                                  \
+               "l"(map), "r"(x), "r"(y), "r"(z), "r"(bar)                                                    \
+               : "memory")

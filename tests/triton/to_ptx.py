@@ -18,14 +18,14 @@ from triton.compiler import ASTSource
 VERSION = "3.5.1"
 
 
-def compile(kernel, types, constants, divisible, sm, options):
+def compile(kernel, types, constants, divisible, sm, options, source=ASTSource):
     """(PTX, Triton's metadata). `types` of the parameters that are no constants, by name; `divisible`: the names of those
-    that are multiples of 16."""
+    that are multiples of 16; `source`: GluonASTSource of a kernel of Gluon."""
     names = [p.name for p in kernel.params]
     signature = {p: types.get(p, "constexpr") for p in names}
     attrs = {(i,): [["tt.divisibility", 16]] for i, p in enumerate(names) if p in divisible}
     values = {(names.index(p),): value for p, value in constants.items()}
-    done = triton.compile(ASTSource(kernel, signature, values, attrs), target=GPUTarget("cuda", sm, 32), options=options)
+    done = triton.compile(source(kernel, signature, values, attrs), target=GPUTarget("cuda", sm, 32), options=options)
     return re.sub(r"\n//[^\n]*", "", done.asm["ptx"]).strip() + "\n", done.metadata
 
 

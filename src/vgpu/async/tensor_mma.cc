@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
 
 namespace lemma::vgpu {
 namespace {
@@ -42,31 +43,56 @@ void negate(std::byte* tile, size_t bytes, uint32_t element_bytes, uint32_t sign
     tile[at] ^= static_cast<std::byte>(sign);
 }
 
+// Calls visit(index, address) for the chunks that have something of the matrix's rows.
+template <class Visit>
+void each_chunk(const TensorShared& matrix, Visit visit) {
+  const uint32_t begin = matrix.first_chunk(), end = matrix.end_chunk(), count = 8 * matrix.row_chunks;
+  // Where eights of rows lie whole patterns of the swizzle apart, each is as the one before.
+  const uint32_t stride = matrix.chunks.stride, pattern = 8 * layout::line_bytes(matrix.chunks.swizzle);
+  if (matrix.mn_major || matrix.descriptor.leading_is_address || matrix.first % 8 != 0 ||
+      (end - begin) % count != 0 || stride % pattern != 0) {
+    for (uint32_t i = begin; i < end; ++i)
+      visit(i, matrix.chunk(i));
+    return;
+  }
+  for (uint32_t j = 0; j < count; ++j) {
+    const uint32_t address = matrix.chunk(begin + j);
+    for (uint32_t eight = 0; begin + eight * count < end; ++eight)
+      visit(begin + eight * count + j, address + eight * stride);
+  }
+}
+
 // The rows of a matrix in shared memory, K along them.
 void gather_shared(const TensorShared& matrix, const Cta& cta, const TensorProduct& product,
                    TensorFormat format, std::byte* tile) {
   const std::byte* shared = cta.async_read(0);
   const uint32_t bits = layout::element_bits(format), in_chunk = matrix.elements_of_chunk(),
                  depth = matrix.depth(), begin = matrix.first_chunk(), element_bytes = matrix.element_bytes;
-  for (uint32_t i = begin; i < matrix.end_chunk(); ++i) {
+  if (bits >= 8 && !matrix.mn_major && !is_dense_fp4(product.descriptor)) {
+    each_chunk(matrix, [&](uint32_t i, uint32_t address) {
+      std::memcpy(tile + size_t{i - begin} * layout::kChunkBytes, shared + address, layout::kChunkBytes);
+    });
+    return;
+  }
+  each_chunk(matrix, [&](uint32_t i, uint32_t address) {
     std::byte chunk[layout::kChunkBytes];
-    std::memcpy(chunk, shared + matrix.chunk(i), sizeof chunk);
+    std::memcpy(chunk, shared + address, sizeof chunk);
     if (is_dense_fp4(product.descriptor)) {
       unpack_dense(chunk, tile + size_t{i - begin} * 2 * layout::kChunkBytes);
-      continue;
+      return;
     }
     if (bits < 8)
       unpack_chunk(chunk, bits);
     if (!matrix.mn_major) {
       std::memcpy(tile + size_t{i - begin} * layout::kChunkBytes, chunk, sizeof chunk);
-      continue;
+      return;
     }
     for (uint32_t r = 0; r < in_chunk; ++r)
       if (const uint32_t row = i / depth * in_chunk + r;
           row >= matrix.first && row < matrix.first + matrix.rows)
         std::memcpy(tile + (size_t{row - matrix.first} * depth + i % depth) * element_bytes,
                     chunk + size_t{r} * element_bytes, element_bytes);
-  }
+  });
 }
 
 // What one CTA computes of one block of D's columns.
@@ -78,37 +104,40 @@ struct Part {
   const uint32_t* lanes(uint32_t column) const { return cta.tensor.memory->column(column); }
 };
 
-// Rows of A in tensor memory: eight cells each.
+// Rows of A in tensor memory: a cell for every four bytes.
 void gather_tensor(const TensorMma& mma, const Part& part, std::byte* tile) {
   const TensorProduct& product = *mma.product;
-  std::vector<std::byte> dense(is_dense_fp4(product.descriptor) ? product.row_lanes.size() * kTensorRowBytes
-                                                                : 0);
+  const size_t row_bytes = size_t{product.a_chunks} * layout::kChunkBytes;
+  std::vector<std::byte> dense(is_dense_fp4(product.descriptor) ? product.row_lanes.size() * row_bytes : 0);
   std::byte* to = dense.empty() ? tile : dense.data();
-  for (uint32_t column = 0; column < kTensorRowBytes / 4; ++column) {
+  for (uint32_t column = 0; column < a_columns(product); ++column) {
     const uint32_t* lanes =
         part.lanes(mma.a_cell.column + column) + mma.a_cell.lane + product.block_lane(part.block);
     for (size_t row = 0; row < product.row_lanes.size(); ++row)
-      std::memcpy(to + row * kTensorRowBytes + size_t{column} * 4,
+      std::memcpy(to + row * row_bytes + size_t{column} * 4,
                   lanes + product.row_lanes[mma.shifts_a && row != 0 ? row - 1 : row], 4);
   }
   for (size_t at = 0; at < dense.size(); at += layout::kChunkBytes)
     unpack_dense(&dense[at], tile + 2 * at);
 }
 
-// The scale factors, of the bytes that `id` names, that lie `index` behind the first in a quarter.
-void append_scales(const TensorProduct& product, const Part& part, uint32_t first, uint32_t id,
-                   uint32_t index, uint32_t quarter, std::vector<uint8_t>& scales) {
-  const uint32_t word = part.lanes(first + index / kWarpSize)[quarter * kWarpSize + index % kWarpSize];
-  for (uint32_t byte = id; byte < id + product.scales; ++byte)
-    scales.push_back(static_cast<uint8_t>(word >> 8 * byte));
+// Appends those of the row, from a quarter.
+void append_scales(const TensorProduct& product, const Part& part, uint32_t first, const TensorScales& lie,
+                   uint32_t row, uint32_t quarter, std::vector<uint8_t>& scales) {
+  for (uint32_t byte = lie.id; byte < lie.id + product.scales; ++byte) {
+    const uint32_t column = first + byte / 4 * lie.stride + row / kWarpSize;
+    const uint32_t word = part.lanes(column)[quarter * kWarpSize + row % kWarpSize];
+    scales.push_back(static_cast<uint8_t>(word >> byte % 4 * 8));
+  }
 }
 
 // [rows of the CTA][scales].
 std::vector<uint8_t> scales_of_a(const TensorMma& mma, const Part& part) {
   const TensorProduct& product = *mma.product;
+  const TensorScales lie = a_scales_of(product);
   std::vector<uint8_t> scales;
-  for (uint32_t row = 0; row < product.cta_rows() && product.scales != 0; ++row)
-    append_scales(product, part, mma.a_scales, product.descriptor.scale_a_id, row,
+  for (uint32_t row = 0; row < lie.rows && product.scales != 0; ++row)
+    append_scales(product, part, mma.a_scales, lie, row,
                   (product.row_lanes[row] + product.block_lane(part.block)) / kWarpSize, scales);
   return scales;
 }
@@ -116,10 +145,11 @@ std::vector<uint8_t> scales_of_a(const TensorMma& mma, const Part& part) {
 // [columns of the block][scales].
 std::vector<uint8_t> scales_of_b(const TensorMma& mma, const Part& part) {
   const TensorProduct& product = *mma.product;
+  const TensorScales lie = b_scales_of(product);
   std::vector<uint8_t> scales;
-  for (uint32_t column = 0; column < product.block_columns && product.scales != 0; ++column)
-    append_scales(product, part, mma.b_scales, product.descriptor.scale_b_id, column,
-                  product.block_lane(part.block) / kWarpSize, scales);
+  for (uint32_t column = 0; column < lie.rows && product.scales != 0; ++column)
+    append_scales(product, part, mma.b_scales, lie, column, product.block_lane(part.block) / kWarpSize,
+                  scales);
   return scales;
 }
 
@@ -176,8 +206,8 @@ void for_cells(const TensorMma& mma, const Part& part, T* tile, Move move) {
 
 // `b`: the columns of the block.
 template <class T>
-MatrixOutputs multiply(const TensorMma& mma, const Part& part, const std::byte* a, const std::byte* b,
-                       std::vector<std::byte>& room, numeric::DotScratch& scratch) {
+MatrixOutputs multiply_tile(const TensorMma& mma, const Part& part, const std::byte* a, const std::byte* b,
+                            std::vector<std::byte>& room, numeric::DotScratch& scratch) {
   const TensorProduct& product = *mma.product;
   room.resize(product.dot.shape().outputs() * sizeof(T));
   auto* d = reinterpret_cast<T*>(room.data());
@@ -208,6 +238,37 @@ MatrixOutputs multiply(const TensorMma& mma, const Part& part, const std::byte* 
   return outputs;
 }
 
+// The same where D is multiplied as it lies there.
+MatrixOutputs multiply_in_place(const TensorMma& mma, const Part& part, const std::byte* a,
+                                const std::byte* b, numeric::DotScratch& scratch) {
+  const std::vector<uint8_t> of_a = scales_of_a(mma, part), of_b = scales_of_b(mma, part);
+  uint32_t* d = part.cta.tensor.memory->column(mma.d_cell.column);
+  return numeric::dot(*mma.product->transposed,
+                      {.a = b,
+                       .b = a,
+                       .c = mma.accumulates ? d : nullptr,
+                       .d = d,
+                       .scale_a = of_b.data(),
+                       .scale_b = of_a.data()},
+                      scratch);
+}
+
+MatrixOutputs multiply(const TensorMma& mma, const Part& part, const std::byte* a, const std::byte* b,
+                       std::vector<std::byte>& room, numeric::DotScratch& scratch) {
+  const TensorProduct& product = *mma.product;
+  const bool writes_all = std::ranges::all_of(part.disabled, [](LaneMask lanes) { return lanes == 0; });
+  if (product.transposed && writes_all && mma.scale_d == 0)
+    return multiply_in_place(mma, part, a, b, scratch);
+  return product.d_bytes == 2 ? multiply_tile<uint16_t>(mma, part, a, b, room, scratch)
+                              : multiply_tile<uint32_t>(mma, part, a, b, room, scratch);
+}
+
+numeric::DotModel transposed(numeric::DotModel model) {
+  std::swap(model.a, model.b);
+  std::swap(model.integer_a, model.integer_b);
+  return model;
+}
+
 // D's cells count as written, but for lanes that stay.
 void mark_written(const TensorMma& mma) {
   each_cell_written(mma, [](const Cta& cta, uint32_t column, const TensorLanes& lanes) {
@@ -230,7 +291,9 @@ void unpack_chunk(std::byte* chunk, uint32_t bits) {
 
 uint32_t TensorShared::chunk(uint32_t index) const {
   if (!mn_major)
-    return chunks.k_major_chunk(index / row_chunks, index % row_chunks);
+    return descriptor.leading_is_address
+               ? descriptor.k_major_chunk_of_two_lines(index / row_chunks, index % row_chunks)
+               : chunks.k_major_chunk(index / row_chunks, index % row_chunks);
   return descriptor.swizzle == layout::SmemSwizzle::b128_32b_atoms
              ? descriptor.mn_major_chunk_of_32b_atoms(index / depth(), index % depth())
              : chunks.mn_major_chunk(index / depth(), index % depth());
@@ -256,8 +319,8 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
   product.element_bytes = std::max(layout::element_bits(descriptor.a), 8u) / 8;
   product.a_row_bytes = products * product.element_bytes;
   product.b_row_bytes = k * product.element_bytes;
-  product.a_chunks = kTensorRowChunks;
-  product.b_chunks = descriptor.sparse ? 2 * kTensorRowChunks : kTensorRowChunks;
+  product.a_chunks = is_dense_fp4(descriptor) ? products / 2 / layout::kChunkBytes : kTensorRowChunks;
+  product.b_chunks = descriptor.sparse ? 2 * product.a_chunks : product.a_chunks;
   if (descriptor.sparse)
     product.metadata_bits = is_dense_fp4(descriptor) ? 4 : 8 * product.element_bytes;
   product.d_bytes = descriptor.d == TensorFormat::f16 ? 2 : 4;
@@ -268,11 +331,39 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
         static_cast<uint8_t>(layout::accumulator_cell(path, descriptor.m, descriptor.n, row, 0).cell.lane));
   for (const uint8_t lane : product.row_lanes)
     product.row_quarters[lane / kWarpSize] |= LaneMask{1} << lane % kWarpSize;
+  const bool is_plain = path == layout::DataPath::a || path == layout::DataPath::d;
+  if (is_plain && rows == TensorMemory::kLanes && !descriptor.sparse && product.d_bytes == sizeof(uint32_t))
+    product.transposed = numeric::DotPlan(
+        transposed(*model),
+        {.m = static_cast<int>(descriptor.n), .n = static_cast<int>(rows), .k = static_cast<int>(products)});
   for (uint32_t column = 0; column < descriptor.n; ++column)
     product.columns.push_back(layout::accumulator_cell(path, descriptor.m, descriptor.n, 0, column).cell);
   product.d_columns = layout::accumulator_columns(path, descriptor.n);
   product.flops = 2 * uint64_t{descriptor.m} * descriptor.n * descriptor.k();
   return product;
+}
+
+namespace {
+
+// `all`: rows that are laid out together, in so many blocks.
+TensorScales scales_of(const TensorProduct& product, uint32_t rows, uint32_t all, uint32_t blocks,
+                       uint32_t id) {
+  constexpr uint32_t kTogether = 128;
+  return {.rows = rows,
+          .id = id,
+          .stride = (all + kTogether - 1) / kTogether * kTogether / kWarpSize / blocks,
+          .words = (id + std::max(product.scales, 1u) + 3) / 4};
+}
+
+} // namespace
+
+TensorScales a_scales_of(const TensorProduct& product) {
+  return scales_of(product, product.cta_rows(), product.cta_rows(), 1, product.descriptor.scale_a_id);
+}
+
+TensorScales b_scales_of(const TensorProduct& product) {
+  return scales_of(product, product.block_columns, product.descriptor.n, product.blocks(),
+                   product.descriptor.scale_b_id);
 }
 
 uint32_t metadata_chunks(const TensorProduct& product) {
@@ -309,16 +400,17 @@ void each_cell_read(const TensorMma& mma, const TensorVisit& visit) {
   const TensorProduct& product = *mma.product;
   const auto each_row = [&](const Cta& cta) {
     for (uint32_t block = 0; block < product.blocks(); ++block)
-      for (uint32_t column = 0; column < kTensorRowBytes / 4; ++column)
+      for (uint32_t column = 0; column < a_columns(product); ++column)
         visit(cta, mma.a_cell.column + column,
               lanes_of_rows(product, mma.a_cell.lane + product.block_lane(block)));
   };
-  const auto each_scale = [&](const Cta& cta, uint32_t first, uint32_t rows) {
-    for (uint32_t row = 0; row < rows; row += kWarpSize) {
-      TensorLanes lanes;
-      lanes.fill(rows - row < kWarpSize ? (LaneMask{1} << (rows - row)) - 1 : kAllLanes);
-      visit(cta, first + row / kWarpSize, lanes);
-    }
+  const auto each_scale = [&](const Cta& cta, uint32_t first, const TensorScales& lie) {
+    for (uint32_t word = 0; word < lie.words; ++word)
+      for (uint32_t row = 0; row < lie.rows; row += kWarpSize) {
+        TensorLanes lanes;
+        lanes.fill(lie.rows - row < kWarpSize ? (LaneMask{1} << (lie.rows - row)) - 1 : kAllLanes);
+        visit(cta, first + word * lie.stride + row / kWarpSize, lanes);
+      }
   };
   std::map<uint32_t, TensorLanes> metadata; // by column
   for (uint32_t block = 0; product.metadata_bits != 0 && block < product.blocks(); ++block)
@@ -334,17 +426,21 @@ void each_cell_read(const TensorMma& mma, const TensorVisit& visit) {
       visit(*cta, column, lanes);
     if (product.scales == 0)
       continue;
-    each_scale(*cta, mma.a_scales, product.cta_rows());
-    each_scale(*cta, mma.b_scales, product.block_columns);
+    each_scale(*cta, mma.a_scales, a_scales_of(product));
+    each_scale(*cta, mma.b_scales, b_scales_of(product));
   }
 }
 
 void each_cell_written(const TensorMma& mma, const TensorVisit& visit) {
   for (size_t i = 0; Cta* cta : mma.ctas) {
+    TensorLanes lanes{};
+    uint32_t lane = ~0u; // of which these are; neighbours have the same
     for (const TensorCell at : mma.product->columns) {
-      TensorLanes lanes = lanes_of_d(mma, at);
-      for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
-        lanes[quarter] &= ~mma.disabled[i][quarter];
+      if (std::exchange(lane, at.lane) != at.lane) {
+        lanes = lanes_of_d(mma, at);
+        for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
+          lanes[quarter] &= ~mma.disabled[i][quarter];
+      }
       visit(*cta, mma.d_cell.column + at.column, lanes);
     }
     ++i;
@@ -358,11 +454,11 @@ bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t co
   };
   return mma.ctas.contains(cta) &&
          (touches(mma.d_cell.column, product.d_columns) ||
-          (!mma.a && touches(mma.a_cell.column, kTensorRowBytes / 4)) ||
+          (!mma.a && touches(mma.a_cell.column, a_columns(product))) ||
           (product.metadata_bits != 0 &&
            touches(mma.metadata_cell.column, layout::metadata_columns(product.metadata_bits))) ||
-          (product.scales != 0 && (touches(mma.a_scales, scale_columns(product.cta_rows())) ||
-                                   touches(mma.b_scales, scale_columns(product.block_columns)))));
+          (product.scales != 0 && (touches(mma.a_scales, a_scales_of(product).columns()) ||
+                                   touches(mma.b_scales, b_scales_of(product).columns()))));
 }
 
 void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit) {
@@ -403,8 +499,7 @@ MatrixOutputs execute(const TensorMma& mma, numeric::DotScratch& scratch) {
       if (!mma.a || block == 0)
         negate(a.data(), a.size(), product.element_bytes, product.negate_a);
       const std::byte* columns = &b[size_t{block} * product.block_columns * product.b_row_bytes];
-      outputs += product.d_bytes == 2 ? multiply<uint16_t>(mma, part, a.data(), columns, room, scratch)
-                                      : multiply<uint32_t>(mma, part, a.data(), columns, room, scratch);
+      outputs += multiply(mma, part, a.data(), columns, room, scratch);
     }
     ++disabled;
   }

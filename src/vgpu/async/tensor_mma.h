@@ -24,7 +24,9 @@
 //
 // Not here: what is checked when it is issued (handlers/tensor/tensor_mma.cc), when it runs (async.h).
 //
-// PTX ISA: "tcgen05.mma". Tests: tests/unit/vgpu/tensor_mma_test.cc, tensor_scale_test.cc.
+// PTX ISA: "tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp". Tests:
+// tests/unit/vgpu/tensor_mma_test.cc, tensor_scale_test.cc, tensor_pair_test.cc, tensor_ws_test.cc,
+// tensor_sparse_test.cc, tensor_shift_test.cc, tensor_k96_test.cc.
 #pragma once
 
 #include "layout/tensor_column_mask.h"
@@ -43,9 +45,8 @@
 
 namespace lemma::vgpu {
 
-// K of a row of A takes so many bytes as it is stored, and of one of B, twice as many where A is sparse.
-inline constexpr uint32_t kTensorRowBytes = 32;
-inline constexpr uint32_t kTensorRowChunks = kTensorRowBytes / layout::kChunkBytes;
+// A row of A is stored in so many chunks, of K = 96 in three; one of B in twice as many where A is sparse.
+inline constexpr uint32_t kTensorRowChunks = 2;
 
 // The CTAs that an operation works in: the issuer's alone, or the pair, the even one first.
 class TensorCtas {
@@ -65,7 +66,10 @@ private:
 // What all products of one instruction descriptor have in common.
 struct TensorProduct {
   layout::TensorInstructionDescriptor descriptor;
-  numeric::DotPlan dot;                      // of the rows of one CTA and one block of columns
+  numeric::DotPlan dot; // of the rows of one CTA and one block of columns
+  // Where lane r has row r of D, of 128: the transposed product, B with A, whose rows are columns of tensor
+  // memory. None: D's tile is gathered, and put back.
+  std::optional<numeric::DotPlan> transposed;
   uint32_t element_bytes = 2;                // of A and B, as dot() takes them
   uint32_t a_row_bytes = 0, b_row_bytes = 0; // of their rows, as dot() takes them
   uint32_t a_chunks = 0, b_chunks = 0;       // of their rows, as shared memory has them
@@ -97,7 +101,7 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
 // A matrix in shared memory, of which an operation reads some rows.
 struct TensorShared {
   layout::TensorSmemDescriptor descriptor = {};
-  layout::SmemDescriptor chunks = {}; // the same, but for a swizzle of 32-byte atoms
+  layout::SmemDescriptor chunks = {}; // the same, but for what wgmma does not have (as_wgmma())
   bool mn_major = false;
   uint32_t first = 0, rows = 0; // that are read
   uint32_t row_chunks = kTensorRowChunks;
@@ -125,7 +129,7 @@ struct TensorMma {
   const TensorProduct* product = nullptr; // of the instruction's plan
   TensorCtas ctas;
   std::optional<TensorShared> a; // none: in tensor memory
-  bool shifts_a = false;         // .ashift: each row of A but the last is the next one's
+  bool shifts_a = false;         // .ashift
   TensorShared b;
   uint32_t a_scales = 0, b_scales = 0; // columns where they begin
   layout::TensorCell a_cell, d_cell;   // addresses: of D the lane is that of row 0
@@ -145,10 +149,23 @@ struct TensorMetadata {
 };
 TensorMetadata metadata_of(const TensorMma& mma, uint32_t block, uint32_t row, uint32_t chunk);
 
-// Columns that the scale factors of so many rows take.
-constexpr uint32_t scale_columns(uint32_t rows) {
-  return (rows + kWarpSize - 1) / kWarpSize;
+// Columns of A in tensor memory.
+constexpr uint32_t a_columns(const TensorProduct& product) {
+  return product.a_chunks * layout::kChunkBytes / 4;
 }
+// How the scale factors of A's rows, or of B's columns of a block, lie behind their address: four bytes of
+// row r in column r / 32, and of K = 96, which has as many as six, the next four `stride` columns further on.
+// Rows count by 128 there: CUTLASS has them so, and the PTX ISA figures alone.
+struct TensorScales {
+  uint32_t rows = 0;
+  uint32_t id = 0; // the byte of the first
+  uint32_t stride = 0;
+  uint32_t words = 1; // of a row
+
+  uint32_t columns() const { return (words - 1) * stride + (rows + kWarpSize - 1) / kWarpSize; }
+};
+TensorScales a_scales_of(const TensorProduct& product);
+TensorScales b_scales_of(const TensorProduct& product);
 
 // The lanes of D in one of its columns, of each CTA.
 TensorLanes lanes_of_d(const TensorMma& mma, layout::TensorCell column);

@@ -1,3 +1,4 @@
+// Cell by cell: a warp that stores late is one that runs to be looked at.
 #include "vgpu/async/tensor_st.h"
 
 #include <algorithm>

@@ -37,16 +37,32 @@ std::optional<uint32_t> TensorMemory::allocate(uint32_t count, uint32_t first) {
     }
     if (!used_.compare_exchange_weak(used, used | units(at, count)))
       continue; // somebody else has changed it: look at it again
-    poison(reinterpret_cast<std::byte*>(column(at)), seed_, uint64_t{at} * kLanes * sizeof(uint32_t),
-           uint64_t{count} * kLanes * sizeof(uint32_t));
-    std::fill_n(written(at), count * kQuarters, LaneMask{0});
+    renew(at, count);
     return at;
   }
   return std::nullopt;
 }
 
+bool TensorMemory::allocate_all(uint32_t count) {
+  uint32_t none = 0;
+  if (!used_.compare_exchange_strong(none, kAllUnits))
+    return false;
+  renew(0, count);
+  return true;
+}
+
+void TensorMemory::renew(uint32_t first, uint32_t count) {
+  poison(reinterpret_cast<std::byte*>(column(first)), seed_, uint64_t{first} * kLanes * sizeof(uint32_t),
+         uint64_t{count} * kLanes * sizeof(uint32_t));
+  std::fill_n(written(first), count * kQuarters, LaneMask{0});
+}
+
 void TensorMemory::release(uint32_t column, uint32_t count) {
   used_.fetch_and(~units(column, count));
+}
+
+void TensorMemory::release_all() {
+  used_.store(0);
 }
 
 uint32_t TensorMemory::free_columns() const {

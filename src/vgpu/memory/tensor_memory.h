@@ -2,7 +2,10 @@
 // who of them has which columns. An address is lane * 2^16 + column.
 //
 // Columns are given out by powers of two from 32 on, at multiples of their number. The PTX ISA says neither
-// where an allocation lies nor how two CTAs share what there is but for the number of columns: assumed.
+// where an allocation lies nor how two CTAs share what there is but for the number of columns: assumed. An
+// exclusive allocation is the SM's only one, of a multiple of 32 columns, from column 0 on.
+//
+// Not here: the 576 columns of sm_107.
 //
 // PTX ISA: "Tensor Memory", "Tensor Memory Allocation". Tests: tests/unit/vgpu/tensor_memory_test.cc.
 #pragma once
@@ -34,7 +37,10 @@ public:
   // `count`, a power of two from kLeastColumns to kColumns, at the first place that is free from column
   // `first` on, and then from 0 on. None: there is no room now. For any thread.
   std::optional<uint32_t> allocate(uint32_t count, uint32_t first);
+  // The columns from 0 on, if nobody has any; nobody else has any then, however few they are. For any thread.
+  bool allocate_all(uint32_t count);
   void release(uint32_t column, uint32_t count);
+  void release_all();
   uint32_t free_columns() const;
 
   // The 128 lanes of a column.
@@ -43,6 +49,9 @@ public:
   LaneMask* written(uint32_t index) { return written_.get() + size_t{index} * kQuarters; }
 
 private:
+  // The columns are somebody's: what stands in them follows from the seed.
+  void renew(uint32_t column, uint32_t count);
+
   MemoryShare taken_;
   uint64_t seed_;
   std::atomic<uint32_t> used_{0}; // bit i: columns [32 i, 32 i + 32)
@@ -70,11 +79,13 @@ struct TensorUse {
     uint32_t column = 0, columns = 0;
     const Code* code = nullptr; // who allocated it
     InstId instruction = {};
+    bool is_exclusive = false;
   };
   // An allocation by a pair of CTAs that waits for the other one's.
   struct Asked {
     uint32_t columns = 0;           // 0: none
     std::optional<uint32_t> column; // given
+    bool is_exclusive = false;
   };
 
   TensorMemory* memory = nullptr; // null: this CTA has allocated nothing

@@ -614,6 +614,20 @@ TEST(Order, MbarriersAreInitializedBeforeTheyAreUsed) {
             "mbarrier.plain: mbarrier.arrive.shared.b64 ~ ld.shared.b64\n");
 }
 
+// A relaxed barrier holds its thread back until the others have their answers; the ISA does not say that it
+// is enough.
+TEST(Order, MbarriersAreInvalidatedAfterTheWaits) {
+  const auto ended = [](const std::string& between) {
+    return findings_of(kernel("@%p mbarrier.init.shared.b64 [%m], 1;\nbar.sync 0;\n"
+                              "mbarrier.test_wait.parity.shared.b64 %q, [%m], 1;\n" +
+                              between + "\n@%p mbarrier.inval.shared.b64 [%m];"),
+                       64);
+  };
+  EXPECT_EQ(ended("bar.sync 0;"), "");
+  EXPECT_EQ(ended("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;"),
+            "note mbarrier.init: mbarrier.test_wait.parity.shared.b64 ~ mbarrier.inval.shared.b64\n");
+}
+
 TEST(Order, NobodyExitsBeforeItsBulkReads) {
   const auto ends = [](const std::string& end) {
     return findings_of(kernel("@%p cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 256;\n" + end),

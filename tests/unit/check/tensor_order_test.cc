@@ -129,6 +129,10 @@ TEST(TensorOrder, ProductsOfOneSizeAndCopiesBeforeThemAreInOrder) {
   EXPECT_EQ(found(kCopy + "@%p tcgen05.cp.cta_group::1.128x128b [%d32+4], %desc;\n" + from_copy + end), "");
   EXPECT_EQ(found(from_copy + kCopy + end), "note async.unwaited: tcgen05.mma.cta_group::1.kind::f16 ~ "
                                             "tcgen05.cp.cta_group::1.128x128b\n");
+  const std::string mma = "tcgen05.mma.cta_group::1.kind::f16",
+                    over_a = "@%p " + mma + " [%d32], %desc, %desc, 0x8040010, %p;\n";
+  EXPECT_EQ(found(from_copy + over_a + end), "note async.unwaited: " + mma + " ~ " + mma + "\n");
+  EXPECT_EQ(found(over_a + from_copy + end), "async.unwaited: " + mma + " ~ " + mma + "\n");
 }
 
 TEST(TensorOrder, ShiftsAndProductsAreInOrder) {

@@ -91,8 +91,15 @@ TEST(TensorSmemRules, Swizzles) {
 }
 
 TEST(TensorSmemRules, AbsoluteLeadingDimension) {
-  const uint64_t bits = kRight | uint64_t{1} << 52;
+  const uint64_t bits = kRight | uint64_t{1} << 52 | uint64_t{2} << 61;
   EXPECT_EQ(words(bits, {.k_bytes = 48}), "");
+  EXPECT_TRUE(
+      words(bits ^ uint64_t{6} << 61, {.k_bytes = 48})
+          .ends_with(": swizzle (bits 61-63) is 4 (64B); legal where the leading dimension is an address: 2 "
+                     "(128B)"));
+  EXPECT_TRUE(
+      words(bits | uint64_t{3} << 49, {.k_bytes = 48})
+          .ends_with(": base offset (bits 49-51) is 3; legal where the leading dimension is an address: 0"));
   EXPECT_TRUE(
       words(bits).ends_with(": leading dimension mode (bit 52) is 1, an absolute address; legal: 0 where K "
                             "has 32 bytes (1 needs 48)"));
@@ -190,6 +197,22 @@ TEST(Swizzle, AtomsOf32BytesMoveWithinALine) {
       EXPECT_EQ(swizzle_address_of_32b_atoms(row * 128 + chunk * 16),
                 row * 128 + (chunk / 2 ^ row % 4) * 32 + chunk % 2 * 16);
   EXPECT_EQ(swizzle_address_of_32b_atoms(0x80, 1), 0x80u);
+}
+
+// Byte by byte: lines of 128 bytes, their 16-byte chunks exchanged as swizzled.
+TEST(TensorSmemDescriptor, RowsOfThreeChunksGoOnAtAnAddress) {
+  for (uint32_t along = 0; along < 128; along += 16) {
+    const TensorSmemDescriptor d{.start = 0x2000 + along,
+                                 .leading = 0x9000,
+                                 .stride = 0x400,
+                                 .leading_is_address = true,
+                                 .swizzle = SmemSwizzle::b128};
+    for (uint32_t row = 0; row < 24; ++row)
+      for (uint32_t chunk = 0; chunk < 3; ++chunk) {
+        const uint32_t in_line = along / 16 + chunk, line = row * 128 + (in_line < 8 ? 0x2000 : 0x9000);
+        EXPECT_EQ(d.k_major_chunk_of_two_lines(row, chunk), line + (in_line % 8 ^ line / 128 % 8) * 16);
+      }
+  }
 }
 
 TEST(TensorSmemDescriptor, OnlyRelativeOnesAreAsWgmmaHasThem) {

@@ -597,11 +597,22 @@ TEST(Dot, BlockScaleFoldsPowersOfTwoIntoExponents) {
   }
 }
 
-// mxf4nvf4: groups of 16, each with the scales of its block; the fused rule over the groups and C.
+// mxf4nvf4, of K = 96 too: groups of 16, each with the scales of its block; the fused rule over the groups
+// and C.
 TEST(Dot, BlockSumsAgreeWithBruteForce) {
-  constexpr int m = 8, n = 8, k = 64;
-  for (const auto& [scale, block] : {std::pair{ue4m3, 16}, std::pair{ue8m0, 32}}) {
-    const auto model = *dot_model_block_scale(Arch::sm_120, DotUnit::mma, e2m1, e2m1, scale, k, block);
+  constexpr int m = 8, n = 8;
+  const struct {
+    Arch arch;
+    DotUnit unit;
+    int k;
+    FloatFormat scale;
+    int block;
+  } kForms[] = {{Arch::sm_120, DotUnit::mma, 64, ue4m3, 16},
+                {Arch::sm_120, DotUnit::mma, 64, ue8m0, 32},
+                {Arch::sm_100, DotUnit::tcgen05, 96, ue4m3, 16},
+                {Arch::sm_100, DotUnit::tcgen05, 96, ue8m0, 32}};
+  for (const auto& [arch, unit, k, scale, block] : kForms) {
+    const auto model = *dot_model_block_scale(arch, unit, e2m1, e2m1, scale, k, block);
     Random random(9);
     const Operands in = make_operands(model, m, n, k, OperandClass::wide, random);
     std::vector<uint8_t> scale_a(m * k / block), scale_b(n * k / block);

@@ -305,9 +305,21 @@ TEST(TensorMemory, AllocationsFollowTheRules) {
   EXPECT_EQ(fault_of_two(512, 32).substr(0, 18), "deadlock: nothing ");
 }
 
+// The same kernel with exclusive allocations.
+std::string exclusive(std::string text) {
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+  };
+  replace(".version 8.6", ".version 9.4");
+  replace("alloc.cta_group", "alloc.exclusive.cta_group");
+  return text;
+}
+
 // Each CTA allocates, stores its number in every column, waits for `rounds` turns of a loop, and reads it
 // back.
-Report run_side_by_side(int columns, uint32_t ctas, std::vector<uint32_t>& out, uint64_t schedule = 0) {
+Report run_side_by_side(int columns, uint32_t ctas, std::vector<uint32_t>& out, uint64_t schedule = 0,
+                        bool is_exclusive = false) {
   const std::string body = fmt::format(R"(
   mov.u32 %r0, %ctaid.x;
   tcgen05.st.sync.aligned.32x32b.x1.b32 [%a+{}], {{%r0}};
@@ -324,7 +336,7 @@ LOOP:
   st.global.v2.b32 [%rd0], {{%r2, %a}};
 )",
                                        columns - 1, columns - 1);
-  Kernel kernel(text_of(body, columns));
+  Kernel kernel(is_exclusive ? exclusive(text_of(body, columns)) : text_of(body, columns));
   kernel.config().grid = {ctas, 1, 1};
   kernel.config().schedule = schedule;
   kernel.limits().sm_count = 1;
@@ -370,6 +382,55 @@ TEST(TensorMemory, PairsAllocateTogether) {
             "illegal instruction: .cta_group::2 needs a pair of CTAs, and CTA rank 0 has no peer: its "
             "cluster has 1 "
             "CTA (undefined behaviour)");
+}
+
+// Side by side they would have different columns: one after the other each has the first.
+TEST(TensorMemory, ExclusiveAllocationsAreTheOnlyOnesOfTheirSm) {
+  for (const int columns : {32, 96, 512}) {
+    std::vector<uint32_t> out;
+    ASSERT_EQ(fault_text(run_side_by_side(columns, 8, out, 0, true)), "");
+    for (uint32_t cta = 0; cta < 8; ++cta) {
+      EXPECT_EQ(out[2 * cta], cta);
+      EXPECT_EQ(out[2 * cta + 1], 0u);
+    }
+  }
+}
+
+TEST(TensorMemory, ExclusiveAllocationsFollowTheRules) {
+  const auto fault_of = [](const std::string& text) {
+    Kernel kernel(text);
+    return fault_text(kernel.run({kernel.buffer(std::vector<uint32_t>(256))}));
+  };
+  std::string text = exclusive(text_of("", 64));
+  text.replace(text.find("dealloc.exclusive"), 17, "dealloc");
+  EXPECT_EQ(fault_of(text),
+            "illegal instruction: the CTA gives back 64 columns at address 0x0 of tensor memory, "
+            "which is no allocation of its (undefined behaviour)");
+  EXPECT_EQ(fault_of(exclusive(two_allocations(64, 64))).substr(0, 18), "deadlock: nothing ");
+  EXPECT_EQ(
+      fault_of(exclusive(text_of("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r0}, [%a+96];", 96))),
+      "illegal instruction: column 96 of tensor memory is not allocated by this CTA (undefined behaviour)");
+  std::string many = exclusive(text_of("", 96));
+  many.replace(many.find("%at, slot;"), 10, "%at, slot;\n  mov.u32 %r9, 544;");
+  many.replace(many.find("[%at], 96"), 9, "[%at], %r9");
+  EXPECT_EQ(fault_of(many), "illegal instruction: 544 columns of tensor memory (undefined behaviour)");
+  many.replace(many.find("sm_100a"), 7, "sm_107a");
+  EXPECT_EQ(fault_of(many), "unsupported: 544 columns of tensor memory: more than 512 are not modelled");
+}
+
+TEST(TensorMemory, PairsAllocateExclusively) {
+  std::string text = exclusive(text_of("mov.u32 %r0, %cluster_ctarank;\n mul.wide.u32 %rd0, %r0, 4;\n "
+                                       "add.s64 %rd0, %out, %rd0;\n st.global.b32 [%rd0], %a;",
+                                       160));
+  for (size_t at; (at = text.find("cta_group::1")) != std::string::npos;)
+    text.replace(at, 12, "cta_group::2");
+  Kernel kernel(text);
+  kernel.config().grid = {8, 1, 1};
+  kernel.config().cluster = {2, 1, 1};
+  kernel.limits().sm_count = 2;
+  const uint64_t out = kernel.buffer(std::vector<uint32_t>(2, 7));
+  ASSERT_EQ(fault_text(kernel.run({out})), "");
+  EXPECT_EQ(kernel.read<uint32_t>(out, 2), (std::vector<uint32_t>{0, 0}));
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 
 #include "numeric/format.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <vector>

@@ -309,6 +309,38 @@ TEST(TensorPair, CopiesGoFromEachCtaToItself) {
   }
 }
 
+// The odd CTA has given its columns back.
+TEST(TensorPair, ThePeerNeedsTheColumnsToo) {
+  Kernel kernel(R"(.version 8.6
+.target sm_100a
+.address_size 64
+.visible .entry k() {
+  .reg .b32 %d, %slot, %rank; .reg .pred %even, %one;
+  .shared .align 4 .b32 slot;
+  mov.u32 %slot, slot;
+  mov.u32 %rank, %cluster_ctarank;
+  setp.eq.u32 %even, %rank, 0;
+  tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%slot], 32;
+  ld.shared.b32 %d, [%slot];
+  @%even bra ARRIVE;
+  tcgen05.dealloc.cta_group::2.sync.aligned.b32 %d, 32;
+ARRIVE:
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  @!%even bra END;
+  tcgen05.shift.cta_group::2.down [%d];
+END:
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  ret;
+})");
+  kernel.config().grid = kernel.config().cluster = {2, 1, 1};
+  EXPECT_EQ(
+      fault_text(kernel.run({})),
+      "illegal instruction: columns 0 to 7 of tensor memory are not in one allocation of the peer, CTA rank "
+      "1 (undefined behaviour)");
+}
+
 // --- tensor copies that signal the peer
 
 class TensorPairCopies : public TensorCopies {

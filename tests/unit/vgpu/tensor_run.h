@@ -3,7 +3,7 @@
 // back.
 //
 // Tests: tensor_pair_test.cc, tensor_ws_test.cc, tensor_sparse_test.cc,
-// tensor_shift_test.cc.
+// tensor_shift_test.cc, tensor_k96_test.cc.
 #pragma once
 
 #include "kernel.h"

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
+#include <functional>
 
 namespace lemma::vgpu {
 namespace {

@@ -27,6 +27,8 @@ using isa::Type;
 
 struct TensorAllocationPlan {
   uint8_t cta_group = 1;
+  bool is_exclusive = false;
+  int sm = 0;                                       // the machine
   isa::StateSpace space = isa::StateSpace::generic; // of the address that alloc writes to
   int64_t offset = 0;
 };
@@ -49,11 +51,24 @@ TensorMemory& memory_of(Exec& x, Cta& cta) {
 
 // False after a fault.
 bool check_count(Exec& x, const DecodedInst& in, uint64_t columns, int lane) {
-  if (columns >= TensorMemory::kLeastColumns && columns <= TensorMemory::kColumns &&
-      std::has_single_bit(columns))
+  const auto& plan = x.plan<TensorAllocationPlan>(in);
+  const bool is_exclusive = plan.is_exclusive;
+  const bool is_step =
+      is_exclusive ? columns % TensorMemory::kLeastColumns == 0 : std::has_single_bit(columns);
+  if (columns >= TensorMemory::kLeastColumns && columns <= TensorMemory::kColumns && is_step)
     return true;
+  constexpr uint64_t kOfRubin = 576;
+  constexpr int kRubin = 107;
+  if (is_exclusive && columns > TensorMemory::kColumns && columns <= kOfRubin && is_step &&
+      plan.sm == kRubin) {
+    x.fault(in, FaultKind::unsupported,
+            fmt::format("{} columns of tensor memory: more than {} are not modelled", columns,
+                        TensorMemory::kColumns),
+            lane);
+    return false;
+  }
   x.misuse(in, "tcgen05.alloc", fmt::format("{} columns of tensor memory (undefined behaviour)", columns),
-           lane, {"legal: 32, 64, 128, 256, 512"});
+           lane, {is_exclusive ? "legal: multiples of 32 up to 512" : "legal: 32, 64, 128, 256, 512"});
   return false;
 }
 
@@ -78,8 +93,11 @@ bool check_allocation(Exec& x, const DecodedInst& in, uint32_t columns, int lane
 }
 
 void take(Exec& x, const DecodedInst& in, Cta& cta, uint32_t column, uint32_t columns) {
-  cta.tensor.blocks.push_back(
-      {.column = column, .columns = columns, .code = x.code, .instruction = x.code->id_of(in)});
+  cta.tensor.blocks.push_back({.column = column,
+                               .columns = columns,
+                               .code = x.code,
+                               .instruction = x.code->id_of(in),
+                               .is_exclusive = x.plan<TensorAllocationPlan>(in).is_exclusive});
   cta.tensor.last_columns = columns;
 }
 
@@ -108,6 +126,17 @@ std::optional<uint32_t> allocate_in_both(Exec& x, Cta& peer, uint32_t columns) {
   return std::nullopt;
 }
 
+// The columns from 0 on, once nobody has any.
+std::optional<uint32_t> allocate_all(Exec& x, Cta* peer, uint32_t columns) {
+  TensorMemory& own = memory_of(x, *x.cta);
+  if (!own.allocate_all(columns))
+    return std::nullopt;
+  if (!peer || memory_of(x, *peer).allocate_all(columns))
+    return 0;
+  own.release_all();
+  return std::nullopt;
+}
+
 Step run_alloc(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
@@ -124,14 +153,15 @@ Step run_alloc(Exec& x, const DecodedInst& in) {
     if (!use_cta_group(x, in, plan.cta_group, 0) || !check_allocation(x, in, columns, 0))
       return Step::stopped;
     if (plan.cta_group == 1) {
-      column = allocate(x, columns);
+      column = plan.is_exclusive ? allocate_all(x, nullptr, columns) : allocate(x, columns);
     } else {
       Cta* peer = find_peer(x, in, 0);
       if (!peer)
         return Step::stopped;
       use.asked.columns = columns;
-      if (peer->tensor.asked.columns == columns)
-        column = allocate_in_both(x, *peer, columns);
+      use.asked.is_exclusive = plan.is_exclusive;
+      if (peer->tensor.asked.columns == columns && peer->tensor.asked.is_exclusive == plan.is_exclusive)
+        column = plan.is_exclusive ? allocate_all(x, peer, columns) : allocate_in_both(x, *peer, columns);
       if (column) {
         peer->tensor.asked = {.columns = 0, .column = column};
         use.asked = {};
@@ -165,13 +195,15 @@ Step run_dealloc(Exec& x, const DecodedInst& in) {
     return Step::stopped;
   TensorUse& use = x.cta->tensor;
   const auto block = std::find_if(use.blocks.begin(), use.blocks.end(), [&](const TensorUse::Block& each) {
-    return each.column == *address && each.columns == *columns;
+    return each.column == *address && each.columns == *columns &&
+           each.is_exclusive == x.plan<TensorAllocationPlan>(in).is_exclusive;
   });
   if (block == use.blocks.end()) {
     std::vector<std::string> notes;
     for (const TensorUse::Block& each : use.blocks)
-      notes.push_back(fmt::format("allocated: {} columns at address {:#x}, at line {}", each.columns,
-                                  each.column, place_of(*each.code, each.instruction).ptx_line));
+      notes.push_back(fmt::format("allocated: {} columns at address {:#x}{}, at line {}", each.columns,
+                                  each.column, each.is_exclusive ? ", .exclusive" : "",
+                                  place_of(*each.code, each.instruction).ptx_line));
     if (notes.empty())
       notes.emplace_back("allocated: nothing, or no longer");
     return x.misuse(
@@ -197,7 +229,10 @@ Step run_dealloc(Exec& x, const DecodedInst& in) {
         {user->st ? "fix: tcgen05.wait::st behind it, before tcgen05.dealloc"
                   : "fix: tcgen05.commit behind it, and a wait at its mbarrier before tcgen05.dealloc"});
   x.watch.tell(&Observer::frees_tensor, x, block->column, block->columns);
-  use.memory->release(block->column, block->columns);
+  if (block->is_exclusive)
+    use.memory->release_all();
+  else
+    use.memory->release(block->column, block->columns);
   use.blocks.erase(block);
   x.effect();
   return Step::next;
@@ -214,10 +249,10 @@ Step run_relinquish(Exec& x, const DecodedInst& in) {
 }
 
 bool select_allocation(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
-  if (instruction.has(Qual::exclusive))
-    return false;
   TensorAllocationPlan& plan = d.make_plan<TensorAllocationPlan>(in);
   plan.cta_group = instruction.has(Qual::cta_group_2) ? 2 : 1;
+  plan.is_exclusive = instruction.has(Qual::exclusive);
+  plan.sm = d.program().arch().sm;
   switch (instruction.opcode) {
   case Opcode::tcgen05_alloc: {
     const PlacedAddress address = d.address(0);

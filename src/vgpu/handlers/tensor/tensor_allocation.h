@@ -1,7 +1,8 @@
 // tcgen05.alloc, dealloc and relinquish_alloc_permit.
 //
-// An alloc that finds no room waits for CTAs of the SM to give columns back. Of a pair of CTAs each executes
-// its own, and both get the same columns when the second comes, each of its SM.
+// An alloc that finds no room waits for CTAs of the SM to give columns back; an exclusive one until nobody
+// has any, and until it gives them back, by dealloc.exclusive, all others wait for it. Of a pair of CTAs each
+// executes its own, and both get the same columns when the second comes, each of its SM.
 //
 // PTX ISA: "tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit".
 // Tests: tests/unit/vgpu/tensor_memory_test.cc.

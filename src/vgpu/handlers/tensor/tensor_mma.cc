@@ -6,7 +6,8 @@
 //
 // Not here: what a product computes (async/tensor_mma.h), when operations run (async/async.h).
 //
-// PTX ISA: "tcgen05.mma". Tests: tests/unit/vgpu/tensor_mma_test.cc, tensor_scale_test.cc.
+// PTX ISA: "tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp". Tests:
+// tests/unit/vgpu/tensor_mma_test.cc and those that async/tensor_mma.h names.
 #include "vgpu/async/tensor_mma.h"
 
 #include "isa/machine.h"
@@ -37,6 +38,7 @@ struct TensorMmaPlan {
   layout::TensorKind kind = layout::TensorKind::f16;
   layout::TensorInstruction instruction;
   numeric::Arch machine{};
+  int sm = 0;                         // the machine
   int64_t d_offset = 0, a_offset = 0; // of the addresses
   int64_t a_scales_offset = 0, b_scales_offset = 0, metadata_offset = 0;
   // Sources, by their index; -1: there is none.
@@ -63,14 +65,22 @@ const TensorProduct* find_product(Exec& x, const DecodedInst& in, uint32_t bits,
   std::optional<std::string> problem = layout::wrong(descriptor, plan.instruction);
   const std::optional<DataPath> path =
       layout::data_path(descriptor.m, plan.instruction.cta_group, plan.instruction.ws, plan.instruction.sp);
+  constexpr int kWithK96 = 103;
+  if (!problem && descriptor.k96 && plan.sm != kWithK96)
+    problem = fmt::format(
+        "instruction descriptor {:#010x}: size of K (bit 31) is 1, K = 96; legal on sm_{}: 0, and "
+        "1 on sm_{}a alone",
+        bits, plan.sm, kWithK96);
   if (!problem && !path)
     problem = fmt::format("instruction descriptor {:#010x}: no data path has M = {}", bits, descriptor.m);
   if (problem) {
     x.misuse(in, "tcgen05.descriptor", *problem + " (undefined behaviour)", lane);
     return nullptr;
   }
-  std::optional<TensorProduct> product =
-      make_tensor_product(descriptor, *path, plan.instruction.scale_vec, plan.machine);
+  // Of blocks of 16 or 32 elements.
+  const uint32_t scales =
+      descriptor.k96 ? (plan.instruction.scale_vec == 4 ? 6 : 3) : plan.instruction.scale_vec;
+  std::optional<TensorProduct> product = make_tensor_product(descriptor, *path, scales, plan.machine);
   if (!product) {
     x.fault(in, FaultKind::unsupported,
             fmt::format(
@@ -111,6 +121,7 @@ bool find_shared(Exec& x, const DecodedInst& in, const TensorMma& mma, uint64_t 
   matrix.element_bytes = mma.product->element_bytes;
   if (const auto problem = layout::wrong(
           matrix.descriptor, {.operand = name,
+                              .k_bytes = matrix.row_chunks * layout::kChunkBytes,
                               .mn_major = matrix.mn_major,
                               .tf32 = mma.product->descriptor.kind == layout::TensorKind::tf32})) {
     x.misuse(in, "tcgen05.descriptor", *problem + " (undefined behaviour)", lane);
@@ -158,18 +169,18 @@ bool check_operand(Exec& x, const DecodedInst& in, const TensorMma& mma, TensorA
          });
 }
 
-// Where the scale factors of so many rows begin, a column; those that were never written are counted. None
-// after a fault.
+// Where the scale factors begin, a column; those that were never written are counted. None after a fault.
 std::optional<uint32_t> find_scales(Exec& x, const DecodedInst& in, const TensorMma& mma, TensorAddress at,
-                                    uint32_t rows, std::string_view name, int lane) {
-  if (!check_operand(x, in, mma, at, false, scale_columns(rows), name, lane))
+                                    const TensorScales& lie, std::string_view name, int lane) {
+  if (!check_operand(x, in, mma, at, false, lie.columns(), name, lane))
     return std::nullopt;
   if (x.launch->config.async != AsyncMode::eager) // they may be yet to come
     return at.column;
   for (Cta* cta : mma.ctas)
-    for (uint32_t row = 0; row < rows; ++row)
-      for (uint32_t quarter = 0; quarter < TensorMemory::kQuarters; ++quarter) {
-        const uint32_t column = at.column + row / kWarpSize;
+    for (uint32_t row = 0; row < lie.rows; ++row)
+      for (uint32_t i = 0; i < lie.words * TensorMemory::kQuarters; ++i) {
+        const uint32_t column = at.column + i / TensorMemory::kQuarters * lie.stride + row / kWarpSize,
+                       quarter = i % TensorMemory::kQuarters;
         if ((cta->tensor.memory->written(column)[quarter] >> row % kWarpSize & 1) != 0)
           continue;
         report_unwritten(x, in, *cta, name, quarter * kWarpSize + row % kWarpSize, column, lane);
@@ -290,7 +301,7 @@ bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
   mma.d_cell = {d.lane, d.column};
   if (plan.instruction.a_in_tensor_memory) {
     const TensorAddress a = address(kA, plan.a_offset);
-    if (!check_operand(x, in, mma, a, halves, kTensorRowBytes / 4, "A", lane))
+    if (!check_operand(x, in, mma, a, halves, a_columns(product), "A", lane))
       return false;
     if (!check_half(x, in, mma, a, "A", lane))
       return false;
@@ -316,9 +327,9 @@ bool read_request(Exec& x, const DecodedInst& in, int lane, TensorMma& mma) {
     return false;
   if (product.scales != 0) {
     const auto of_a = find_scales(x, in, mma, address(plan.a_scales_source, plan.a_scales_offset),
-                                  product.cta_rows(), "scale-A", lane);
+                                  a_scales_of(product), "scale-A", lane);
     const auto of_b = of_a ? find_scales(x, in, mma, address(plan.b_scales_source, plan.b_scales_offset),
-                                         product.block_columns, "scale-B", lane)
+                                         b_scales_of(product), "scale-B", lane)
                            : std::nullopt;
     if (!of_b)
       return false;
@@ -378,6 +389,7 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
   plan.machine = *machine;
   plan.kind = words->kind;
   plan.instruction = words->instruction;
+  plan.sm = d.program().arch().sm;
   plan.instruction.a_in_tensor_memory = operands[1].kind == ptx::OperandKind::address;
   plan.instruction.ashift = instruction.has(Qual::ashift);
   std::vector<Slot> srcs;

@@ -198,7 +198,7 @@ Step run_store(Exec& x, const DecodedInst& in) {
   if (!located.memory)
     return Step::stopped;
   tell_move(x, plan, located, true);
-  if (x.launch->config.async != AsyncMode::eager || x.watch.is_on() || !plan.is_row_of_lanes)
+  if (x.launch->config.async != AsyncMode::eager || !x.is_quick() || !plan.is_row_of_lanes)
     return start_store(x, in, plan, located) ? Step::next : Step::stopped;
   for (int r = 0; r < in.op_count - 1; ++r) {
     const TensorCell at = plan.cells_of(r)[0];
