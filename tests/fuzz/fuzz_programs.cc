@@ -24,6 +24,7 @@
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +34,8 @@ using namespace lemma;
 using fuzz::ExecutionCounts;
 using generate::Rng;
 
-constexpr unsigned kLongestRun = 60;    // seconds of a program: more is a hang
+constexpr unsigned kLongestRun = 60;    // seconds of the processor for a program: more is a hang
+constexpr unsigned kLongestWait = 600;  // ... by the clock, on a host that has more to do
 constexpr size_t kMostFindings = 100;   // then there is enough to mend
 constexpr uint64_t kOftenEnough = 1000; // executions of a handler
 
@@ -79,7 +81,9 @@ std::string log_of(const Options& options, size_t job) {
     if (seed >= options.first + options.programs)
       break;
     job.seed.store(seed);
-    alarm(kLongestRun);
+    const itimerval longest{.it_interval = {}, .it_value = {.tv_sec = kLongestRun, .tv_usec = 0}};
+    setitimer(ITIMER_PROF, &longest, nullptr);
+    alarm(kLongestWait);
     Rng rng(seed);
     if (const std::string failure = fuzz::check_execution(rng, job.counts, options.target);
         !failure.empty()) {
@@ -99,8 +103,9 @@ pid_t start(const Options& options, size_t index, Job& job, Shared& shared) {
 
 std::string ending_of(int status) {
   if (WIFSIGNALED(status))
-    return WTERMSIG(status) == SIGALRM
-               ? fmt::format("it ran for more than {} s", kLongestRun)
+    return WTERMSIG(status) == SIGPROF ? fmt::format("it ran for more than {} s", kLongestRun)
+           : WTERMSIG(status) == SIGALRM
+               ? fmt::format("it waited for more than {} s", kLongestWait)
                : fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   return fmt::format("it ended with {}", WEXITSTATUS(status));
 }
