@@ -46,12 +46,12 @@ class TensorMap:
     swizzle: str = "128B"
 
     def fields(self):
-        element_bytes = {"u8": 1, "f16": 2, "bf16": 2, "f32": 4}[self.type]
+        bits = {"u8": 8, "f16": 16, "bf16": 16, "f32": 32, "b4x16_p64": 4, "b6x16_p32": 6}[self.type]
         return {
             "arg": self.argument,
             "type": self.type,
             "dims": self.dims,
-            "strides_bytes": [math.prod(self.dims[: i + 1]) * element_bytes for i in range(len(self.dims) - 1)],
+            "strides_bytes": [math.prod(self.dims[: i + 1]) * bits // 8 for i in range(len(self.dims) - 1)],
             "box": self.box,
             "element_strides": [1] * len(self.dims),
             "interleave": "none",
@@ -1719,15 +1719,21 @@ def tcgen05_gemm_pair():
     return Program(launches, mutant, on_gpu=False)
 
 
-E4M3, E5M2, E2M1 = (4, 3), (5, 2), (2, 1)  # bits of exponent and fraction
-NARROW_LEAST = {E4M3: -6, E5M2: -14}
+E4M3, E5M2, E3M2, E2M3, E2M1 = (4, 3), (5, 2), (3, 2), (2, 3), (2, 1)  # bits of exponent and fraction
+NARROW_LEAST = {E4M3: -6, E5M2: -14, E3M2: -2, E2M3: 0, E2M1: 0}
 
 
 def narrow(r, shape, format):
-    """Bits of random finite numbers, of every exponent but the largest."""
+    """Bits of random numbers, of 8 bits without the largest exponent."""
     exponent_bits, fraction_bits = format
-    magnitudes = (2**exponent_bits - 1 << fraction_bits) if format != E2M1 else 8
+    magnitudes = 2**exponent_bits - (sum(format) == 7) << fraction_bits
     return (r.randint(0, magnitudes, shape) | r.randint(0, 2, shape) << sum(format)).astype(np.uint8)
+
+
+def packed(codes, bits):
+    """Codes one after the other, the lowest bits first; a row has whole bytes."""
+    each = codes[:, :, None] >> np.arange(bits, dtype=np.uint8) & 1
+    return np.packbits(each.reshape(len(codes), -1), axis=1, bitorder="little")
 
 
 def scale_tiles(scales, tile):
@@ -1744,8 +1750,8 @@ def scale_tiles(scales, tile):
 def tcgen05_gemm_narrow():
     r, m, n = rng(), 200, 296
 
-    def launch(entry, a, b, d, k_bytes, tile_n, scales=(np.zeros(0, np.uint8),) * 2):
-        maps = [TensorMap(8, "u8", [k_bytes, m], [128, 128]), TensorMap(9, "u8", [k_bytes, n], [128, tile_n])]
+    def launch(entry, a, b, d, k_bytes, tile_n, scales=(np.zeros(0, np.uint8),) * 2, types=("u8", "u8")):
+        maps = [TensorMap(8 + i, types[i], [k_bytes, size], [128, (128, tile_n)[i]]) for i, size in enumerate((m, n))]
         args = [*maps, *map(In, scales), Out(d), Value("s32", m), Value("s32", n), Value("s32", cdiv(k_bytes, 128))]
         smem = 3 * 128 * (128 + tile_n) + 3 * 512 * {128: 2, 256: 12}[tile_n]
         return Launch((cdiv(n, tile_n), cdiv(m, 128)), (192,), [*args, In(a), In(b)], entry, smem)
@@ -1777,6 +1783,19 @@ def tcgen05_gemm_narrow():
     d = exact.scaled_f4_product(values[0], values[1].T, factors[0], factors[1].T)
     tiled = [scale_tiles(padded(x, 16, 1), tile) for x, tile in zip(scales, (128, 256))]
     launches.append(launch("gemm_nvfp4", a, b, d, k // 2, 256, tiled))
+    k, in_memory = 384, {4: "b4x16_p64", 6: "b6x16_p32"}
+    for entry, formats in (("gemm_f4f6", (E2M1, E3M2)), ("gemm_mxf6f4", (E2M3, E2M1))):
+        codes = [narrow(r, (rows, k), format) for rows, format in zip((m, n), formats)]
+        values = [exact.from_bits(x, *format) for x, format in zip(codes, formats)]
+        scales = [r.randint(127 - 9, 127 + 9, (rows, k // 32)).astype(np.uint8) for rows in (m, n)]
+        powers = scales[0].astype(np.int32) - 127, scales[1].T.astype(np.int32) - 127
+        least = [NARROW_LEAST[format] for format in formats]
+        is_scaled = entry == "gemm_mxf6f4"
+        d = exact.tensor_product(values[0], values[1].T, 32, least, scales=powers if is_scaled else None)
+        bits = [1 + sum(format) for format in formats]
+        a, b = (packed(x, width) for x, width in zip(codes, bits))
+        tiled = [scale_tiles(x, 128) for x in scales] if is_scaled else (np.zeros(0, np.uint8),) * 2
+        launches.append(launch(entry, a, b, d, k, 128, tiled, [in_memory[width] for width in bits]))
     # Columns from 128 on have the scale factors of those before, in the last 64 of K of a stage.
     mutant = Mutant(
         "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r15], %rd20;",

@@ -1,16 +1,18 @@
 // compile_programs: -arch=compute_100a
-// D = A * B^T of 8 and of 4 bits, K contiguous, a tile of 128 rows a CTA: e4m3 times e5m2 summed in f32 and
+// D = A * B^T of 4 to 8 bits, K contiguous, a tile of 128 rows a CTA: e4m3 times e5m2 summed in f32 and
 // e4m3 times e4m3 in f16; e4m3 with a scale factor of ue8m0 for 32 of K (mxfp8), e2m1 with one of ue4m3 for
-// 16 of K (nvfp4). Warp 0 copies, 128 bytes of K a stage, warp 1 multiplies, warps 2 to 5 store. a and b have
-// boxes of 128 bytes by 128 or tile_n rows with 128B swizzle. Scale factors are in global memory as they go
-// to tensor memory: of 128 rows and four blocks of K 512 bytes, 16 of each 32nd row, which are one row's
-// four, then those of the row 32 on.
+// 16 of K (nvfp4); e2m1 times e3m2, and e2m3 times e2m1 with scale factors, which lie packed in global memory
+// and in shared memory one in a byte, as the tensor copies leave them. Warp 0 copies, 128 bytes of K a stage,
+// warp 1 multiplies, warps 2 to 5 store. a and b have boxes of 128 bytes by 128 or tile_n rows with 128B
+// swizzle. Scale factors are in global memory as they go to tensor memory: of 128 rows and four blocks of K
+// 512 bytes, 16 of each 32nd row, which are one row's four, then those of the row 32 on.
 #include "../tcgen05.cuh"
 
 constexpr int stages = 3, tile_m = 128;
 constexpr uint32_t a_bytes = tile_m * 128;
 
 struct Fp8 {
+  static constexpr int a_bits = 8, b_bits = 8;                  // in global memory
   static constexpr int tile_n = 128, columns = 128, scales = 0; // per stage and 128 rows, in 512 bytes
   static constexpr uint32_t shape = product_shape(tile_m, tile_n) | 1u << 10;
   static constexpr bool halves = false;
@@ -47,13 +49,32 @@ struct NvFp4 : Fp8 {
   }
 };
 
+struct F4F6 : Fp8 {
+  static constexpr int a_bits = 4, b_bits = 6;
+  static constexpr uint32_t shape = product_shape(tile_m, tile_n) | 5u << 7 | 4u << 10;
+  __device__ static void multiply(uint32_t acc, uint64_t a, uint64_t b, uint32_t, uint32_t, int, bool adds) {
+    TC_MMA_HOW("cta_group::1.kind::f8f6f4", acc, a, b, shape, adds);
+  }
+};
+
+struct MxF6F4 : MxFp8 {
+  static constexpr int a_bits = 6, b_bits = 4;
+  __device__ static void multiply(uint32_t acc, uint64_t a, uint64_t b, uint32_t scale_a, uint32_t scale_b,
+                                  int step, bool adds) {
+    uint32_t shape = scaled_shape(tile_m, tile_n) | 3u << 7 | 5u << 10 | step << 4 | step << 29;
+    TC_MMA_SCALED_HOW("cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X", acc, a, b, shape, scale_a,
+                      scale_b, adds);
+  }
+};
+
 template <class Kind>
 __device__ void gemm(const TensorMap* a, const TensorMap* b, const uint8_t* scales_a, const uint8_t* scales_b,
                      void* d, int m, int n, int k_tiles) {
   constexpr int tile_n = Kind::tile_n;
   constexpr uint32_t b_bytes = tile_n * 128, scales_a_bytes = Kind::scales * 512,
                      scales_b_bytes = scales_a_bytes * (tile_n / 128),
-                     stage_bytes = a_bytes + b_bytes + scales_a_bytes + scales_b_bytes;
+                     // An mbarrier counts no padding.
+      stage_bytes = a_bytes / 8 * Kind::a_bits + b_bytes / 8 * Kind::b_bits + scales_a_bytes + scales_b_bytes;
   extern __shared__ __align__(1024) uint8_t memory[];
   __shared__ __align__(8) uint64_t full[stages], empty[stages], ready;
   __shared__ uint32_t slot;
@@ -151,3 +172,5 @@ GEMM(gemm_fp8, Fp8)
 GEMM(gemm_fp8_to_f16, Fp8ToF16)
 GEMM(gemm_mxfp8, MxFp8)
 GEMM(gemm_nvfp4, NvFp4)
+GEMM(gemm_f4f6, F4F6)
+GEMM(gemm_mxf6f4, MxF6F4)
