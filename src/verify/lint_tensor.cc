@@ -65,6 +65,10 @@ public:
           fenced_behind_.insert(variable);
     }
     committed_to_.erase(nullptr);
+    // A variable with several mbarriers: an arrival may be at one whose waits hand no tensor memory on.
+    for (uint32_t i = 0; i < instructions.size(); ++i)
+      if (is_wait(instructions[i]) && !is_fenced_behind(i))
+        fenced_behind_.erase(mbarrier_of(instructions[i]));
   }
 
   // What every path says; an instruction, or none.
@@ -132,13 +136,25 @@ private:
     return nullptr;
   }
 
+  static constexpr uint32_t kMostBetween = 8; // instructions: a wait and its fence
+
   // The last in the text, with no other synchronization between.
   const ptx::Variable* waited_for_before(uint32_t index) const {
-    constexpr uint32_t kMostBetween = 8;
     for (uint32_t i = index; i-- > 0 && index - i <= kMostBetween;)
       if (is_wait(lint_.function.instructions[i]))
         return mbarrier_of(lint_.function.instructions[i]);
     return nullptr;
+  }
+
+  bool is_fenced_behind(uint32_t wait) const {
+    const auto& instructions = lint_.function.instructions;
+    for (uint32_t i = wait + 1; i < instructions.size() && i - wait <= kMostBetween; ++i) {
+      if (instructions[i].opcode == Opcode::tcgen05_fence_after_thread_sync)
+        return true;
+      if (is_wait(instructions[i]))
+        return false;
+    }
+    return false;
   }
 
   void move(State& state, uint32_t index, bool tells) {
@@ -183,7 +199,7 @@ private:
   LintFunction& lint_;
   bool has_fences_ = false;
   Variables committed_to_;  // mbarriers
-  Variables fenced_behind_; // mbarriers, waits on which a fence follows
+  Variables fenced_behind_; // mbarriers, all waits on which a fence follows
 };
 
 } // namespace
