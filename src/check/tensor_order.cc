@@ -40,22 +40,9 @@ enum class Standing : uint8_t {
   unordered,    // ... and the threads have not synchronized either
 };
 
-std::string_view name_of(TensorDeed deed) {
-  switch (deed) {
-  case TensorDeed::load:
-    return "tcgen05.ld";
-  case TensorDeed::store:
-    return "tcgen05.st";
-  case TensorDeed::product:
-    return "tcgen05.mma";
-  case TensorDeed::copy:
-    return "tcgen05.cp";
-  case TensorDeed::shift:
-    return "tcgen05.shift";
-  case TensorDeed::release:
-    return "tcgen05.dealloc";
-  }
-  return "";
+// "tcgen05.mma".
+std::string_view name_of(const TensorOperation& operation) {
+  return isa::to_string(operation.who.spot().ptx().opcode);
 }
 
 std::string_view wait_of(const TensorOperation& move) {
@@ -162,13 +149,13 @@ Advice wait_for(const Use& earlier, const Use& later) {
   if (!first.is_move())
     return fmt::format("tcgen05.commit behind the {}, a wait on its mbarrier (mbarrier.try_wait until it is "
                        "true), and tcgen05.fence::after_thread_sync",
-                       name_of(first.deed));
+                       name_of(first));
   const std::string_view wait = wait_of(first);
   std::string words =
-      fmt::format("{} behind the {}{}", wait, name_of(first.deed),
+      fmt::format("{} behind the {}{}", wait, name_of(first),
                   own ? "" : ", before tcgen05.fence::before_thread_sync and what synchronizes the two");
   if (later.by->deed == TensorDeed::product)
-    words += fmt::format("; tcgen05.commit does not track {}", name_of(first.deed));
+    words += fmt::format("; tcgen05.commit does not track {}", name_of(first));
   return {std::move(words),
           {{.kind = Remedy::Kind::behind,
             .text = fmt::format("{}.sync.aligned;", wait),
@@ -178,7 +165,7 @@ Advice wait_for(const Use& earlier, const Use& later) {
 // Either may be meant to come first.
 Advice order_between(const Use& earlier, const Use& later) {
   const auto first = [](const TensorOperation& operation) {
-    const std::string_view name = name_of(operation.deed);
+    const std::string_view name = name_of(operation);
     if (!operation.is_move())
       return fmt::format("to have the {} first, a wait on the mbarrier of a tcgen05.commit behind it", name);
     return fmt::format(
@@ -204,7 +191,7 @@ Advice fence_for(const ClusterState& cluster, const Use& earlier, const Use& lat
   if (standing == Standing::lacks_after)
     return {fmt::format("tcgen05.fence::after_thread_sync before the {}, behind what synchronizes with the "
                         "thread of the {}",
-                        name_of(later.by->deed), name_of(earlier.by->deed)),
+                        name_of(*later.by), name_of(*earlier.by)),
             {{.kind = Remedy::Kind::before,
               .text = "tcgen05.fence::after_thread_sync;",
               .at = later.by->who.spot()}}};
@@ -213,7 +200,7 @@ Advice fence_for(const ClusterState& cluster, const Use& earlier, const Use& lat
   const Spot behind = first.is_move() ? issuer.moves->last_wait : first.who.spot();
   return {fmt::format("tcgen05.fence::before_thread_sync behind the {}{}, before what synchronizes with the "
                       "thread of the {}; and tcgen05.fence::after_thread_sync by that thread",
-                      name_of(first.deed), first.is_move() ? " and its wait" : "", name_of(later.by->deed)),
+                      name_of(first), first.is_move() ? " and its wait" : "", name_of(*later.by)),
           {{.kind = Remedy::Kind::behind, .text = "tcgen05.fence::before_thread_sync;", .at = behind}}};
 }
 
@@ -224,7 +211,7 @@ void Checker::conflict_in_tensor_memory(const ClusterState& cluster, const WarpS
                                         const Use& earlier, const Use& later,
                                         const TensorUses::Place& place) {
   const Judged judged = stand(cluster, warp, earlier, later);
-  const std::string_view first = name_of(earlier.by->deed), then = name_of(later.by->deed);
+  const std::string_view first = name_of(*earlier.by), then = name_of(*later.by);
   const std::string_view does = later.by->deed == TensorDeed::release ? "gives back"
                                 : later.writes                        ? "overwrites"
                                                                       : "reads";

@@ -390,6 +390,8 @@ std::optional<numeric::DotModel> model_of(const TensorName& name, numeric::Arch 
   });
   if (!there)
     return std::nullopt;
+  if (name.descriptor.k96) // whose scale factors are not drawn
+    return std::nullopt;
   return isa::tensor_model(name.descriptor, name.instruction().scale_vec, arch);
 }
 

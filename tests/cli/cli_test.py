@@ -332,10 +332,6 @@ class Cli(Case):
     def test_unsupported_names_the_form(self):
         said = self.call("run", FOLDER / "unsupported.ptx", "--grid", "1", "--block", "1", status=UNSUPPORTED).stderr
         self.assertIn("unsupported.ptx:10: unsupported: suld.b.1d.b32.trap is legal here", said)
-        said = self.module_fault(".visible .entry k() {\n.reg .b32 %r; .reg .pred %p;\n.shared .align 16 .b8 s[16];\n"
-                                 "setp.eq.u32 %p, 1, 1;\nmov.u32 %r, s;\n"
-                                 "@%p tcgen05.shift.cta_group::1.down [%r];\nret; }", target="sm_100a")
-        self.assertIn("m.ptx:9: unsupported: tcgen05.shift.cta_group::1.down is legal here", said)
         said = self.module_fault(".visible .entry k(){\n.reg .f32 %f; .reg .b64 %a; mov.u64 %a, 0;\n"
                                  "multimem.ld_reduce.relaxed.sys.global.add.f32 %f, [%a]; ret; }")
         self.assertIn("m.ptx:6: unsupported: multimem.ld_reduce.relaxed.sys.global.add.f32 is legal here", said)
