@@ -40,7 +40,7 @@ enum class Standing : uint8_t {
   unordered,    // ... and the threads have not synchronized either
 };
 
-// "tcgen05.mma".
+// As PTX spells it.
 std::string_view name_of(const TensorOperation& operation) {
   return isa::to_string(operation.who.spot().ptx().opcode);
 }
