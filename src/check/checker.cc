@@ -163,8 +163,8 @@ void Checker::launch_begins(const vgpu::Launch& launch) {
     for (const ptx::Instruction& instruction : functions[i].instructions) {
       waits_for_grids_ |= isa::effects_of(instruction.opcode).has(isa::effect::meets_grid) &&
                           instruction.has(isa::Qual::wait);
-      has_tensor_fences_ |= instruction.opcode == isa::Opcode::tcgen05_fence_before_thread_sync ||
-                            instruction.opcode == isa::Opcode::tcgen05_fence_after_thread_sync;
+      has_tensor_fences_ |=
+          isa::effects_of(instruction.opcode).has(isa::effect::tensor_memory | isa::effect::fences);
       may_forget_ &= !outlasts_barriers(instruction.opcode);
       polls_shared_ |= polls_shared(instruction);
     }

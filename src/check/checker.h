@@ -232,7 +232,7 @@ private:
   bool is_used_elsewhere(const Key& key) const;
 
   // Tensor memory (tensor_order.cc).
-  static TensorOperation tensor_operation(const ClusterState& cluster, const vgpu::Exec& x, TensorDeed deed,
+  static TensorOperation tensor_operation(ClusterState& cluster, const vgpu::Exec& x, TensorDeed deed,
                                           uint32_t agent, Epoch epoch);
   static TensorMoves& tensor_moves(ClusterState& cluster, WarpState& warp);
   using EachTensorCell = std::function<void(const vgpu::TensorVisit&)>;

@@ -259,28 +259,26 @@ bool Checker::is_unwaited_too(const Key& key) const {
   return id == "race.tensor" && found_.contains({"async.unwaited", one, other});
 }
 
-TensorOperation Checker::tensor_operation(const ClusterState& cluster, const vgpu::Exec& x, TensorDeed deed,
+TensorOperation Checker::tensor_operation(ClusterState& cluster, const vgpu::Exec& x, TensorDeed deed,
                                           uint32_t agent, Epoch epoch) {
-  const WarpKnowledge& issuer = cluster.warps[x.cta->rank * cluster.warps_per_cta + x.warp->index].knowledge;
+  const WarpKnowledge& issuer = cluster.warp(x).knowledge;
   return {.deed = deed,
           .who = Statement::at(x, vgpu::kAllLanes),
           .issuer = issuer.agent(),
           .issued = issuer.epoch(),
           .agent = agent,
-          .epoch = epoch,
-          .cta_rank = x.cta->rank};
+          .epoch = epoch};
 }
 
 void Checker::use_tensor_memory(ClusterState& cluster, const WarpState& warp,
                                 std::shared_ptr<const TensorOperation> operation, bool writes,
                                 const EachTensorCell& each) {
-  const auto precedes = [&](const Use& earlier, const Use& later, const TensorUses::Place& place) {
+  const auto meets = [&](const Use& earlier, const Use& later, const TensorUses::Place& place) {
     conflict_in_tensor_memory(cluster, warp, earlier, later, place);
-    return true; // or it was said
   };
   each([&](const vgpu::Cta& cta, uint32_t column, const vgpu::TensorLanes& lanes) {
     for (uint32_t quarter = 0; quarter < lanes.size(); ++quarter)
-      cluster.tensor_uses.use(cta.rank, column, quarter, {operation, lanes[quarter], writes}, precedes);
+      cluster.tensor_uses.use(cta.rank, column, quarter, {operation, lanes[quarter], writes}, meets);
   });
 }
 

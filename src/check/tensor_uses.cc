@@ -8,9 +8,9 @@
 namespace lemma::check {
 
 TensorUses::History TensorUses::after(const History& before, const Use& use, const Place& place,
-                                      const Precedes& precedes) {
+                                      const Meets& meets) {
   History kept;
-  LaneMask implied = 0; // lanes in which a use that precedes has come after what is left
+  LaneMask implied = 0; // lanes in which a use that it has met has come after what is left
   for (auto each = before.rbegin(); each != before.rend(); ++each) {
     Use earlier = *each;
     const LaneMask both = earlier.lanes & use.lanes;
@@ -19,8 +19,9 @@ TensorUses::History TensorUses::after(const History& before, const Use& use, con
       const bool is_implied = earlier.writes && (both & ~implied) == 0;
       Place at = place;
       at.lanes = both;
-      if (is_implied || precedes(earlier, use, at))
-        implied |= both;
+      if (!is_implied)
+        meets(earlier, use, at);
+      implied |= both;
     }
     const bool stands_for = use.writes || (!earlier.writes && earlier.by->agent == use.by->agent &&
                                            earlier.by->lane == use.by->lane);
@@ -34,8 +35,7 @@ TensorUses::History TensorUses::after(const History& before, const Use& use, con
   return kept;
 }
 
-void TensorUses::use(uint32_t cta_rank, uint32_t column, uint32_t quarter, Use use,
-                     const Precedes& precedes) {
+void TensorUses::use(uint32_t cta_rank, uint32_t column, uint32_t quarter, Use use, const Meets& meets) {
   if (use.lanes == 0)
     return;
   std::unique_ptr<Columns>& columns = cells_[cta_rank];
@@ -48,7 +48,7 @@ void TensorUses::use(uint32_t cta_rank, uint32_t column, uint32_t quarter, Use u
   if (!repeats) {
     static const History kNone;
     last.after = std::make_shared<const History>(
-        after(cell ? *cell : kNone, use, {cta_rank, column, quarter, 0}, precedes));
+        after(cell ? *cell : kNone, use, {cta_rank, column, quarter, 0}, meets));
     last.before = cell;
     last.by = std::move(use);
   }

@@ -35,7 +35,6 @@ struct TensorOperation {
   int lane = 0;
   uint32_t agent = 0; // that stands for it, and its epoch: when that is known, the operation is complete
   Epoch epoch = 0;
-  uint32_t cta_rank = 0;
   // Of a product: where D is and which kind and size it has. Products that agree in it run in their order.
   std::array<uint32_t, 3> accumulator{};
   bool is_of_4x256b = false; // a copy
@@ -56,14 +55,14 @@ public:
     uint32_t cta_rank = 0, column = 0, quarter = 0;
     LaneMask lanes = 0; // of both
   };
-  // Whether the earlier one precedes; it is asked once for each history.
-  using Precedes = std::function<bool(const Use& earlier, const Use& later, const Place& place)>;
+  // A use meets an earlier one that has to precede it; told once for each history.
+  using Meets = std::function<void(const Use& earlier, const Use& later, const Place& place)>;
 
   explicit TensorUses(size_t ctas) : cells_(ctas) {}
 
-  // Lanes of a quarter of a column are used. `precedes` is asked of the earlier uses with which it conflicts,
-  // the newest first, but for those that an answer implies.
-  void use(uint32_t cta_rank, uint32_t column, uint32_t quarter, Use use, const Precedes& precedes);
+  // Lanes of a quarter of a column are used. `meets` is told of the earlier uses with which it conflicts, the
+  // newest first, but for those that came before one of them.
+  void use(uint32_t cta_rank, uint32_t column, uint32_t quarter, Use use, const Meets& meets);
   // The columns are nobody's any more.
   void forget(uint32_t cta_rank, uint32_t column, uint32_t columns);
 
@@ -73,7 +72,7 @@ private:
   struct Columns {
     std::array<Cell, size_t{layout::kTensorColumns} * vgpu::TensorMemory::kQuarters> cells;
   };
-  static History after(const History& before, const Use& use, const Place& place, const Precedes& precedes);
+  static History after(const History& before, const Use& use, const Place& place, const Meets& meets);
 
   std::vector<std::unique_ptr<Columns>> cells_; // by rank; null: none was used
   // The last use of each quarter, and what it has made of which history.

@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 namespace lemma {
@@ -356,12 +357,9 @@ std::optional<uint32_t> count_of(std::string_view qualifier) {
   uint32_t count = 0;
   if (!qualifier.starts_with(".x"))
     return std::nullopt;
-  for (const char c : qualifier.substr(2)) {
-    if (c < '0' || c > '9')
-      return std::nullopt;
-    count = count * 10 + static_cast<uint32_t>(c - '0');
-  }
-  return count;
+  const char* const end = qualifier.data() + qualifier.size();
+  const auto parsed = std::from_chars(qualifier.data() + 2, end, count);
+  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(count) : std::nullopt;
 }
 
 Result<MatrixDescription, Error> describe_registers(const isa::Binding& binding) {

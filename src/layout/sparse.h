@@ -34,10 +34,18 @@ constexpr SparseChunk sparse_chunk(int element_bits) {
   return element_bits == 4 ? SparseChunk{8, 4} : SparseChunk{4, 2};
 }
 
+inline constexpr uint32_t kFirstColumn = 0b0100, kSecondColumn = 0b1110; // the metadata of 1:2
+
+// The metadata whose two indices are the same: bit v for the value v.
+constexpr uint16_t same_indices(const SparseChunk& chunk) {
+  constexpr uint16_t kSame = 1 << 0b0000 | 1 << 0b0101 | 1 << 0b1010 | 1 << 0b1111;
+  return chunk.stored == 1 ? 0 : kSame;
+}
+
 // The column in the chunk of one of its stored elements, whatever the chunk's metadata is.
 constexpr int stored_column(const SparseChunk& chunk, uint32_t metadata, int element) {
   if (chunk.stored == 1)
-    return metadata == 0b1110;
+    return metadata == kSecondColumn;
   const int of_index = chunk.stored / 2; // elements
   const auto index = static_cast<int>(metadata >> 2 * (element / of_index) & 3);
   return index * of_index + element % of_index;

@@ -137,6 +137,7 @@ inline uint32_t code_of(std::span<const F> types, F format) {
   return static_cast<uint32_t>(std::find(types.begin(), types.end(), format) - types.begin());
 }
 
+// Elements of A and B have four bits, and lie two in a byte.
 inline bool is_f4(TensorKind kind) {
   return kind == TensorKind::mxf4 || kind == TensorKind::mxf4nvf4;
 }

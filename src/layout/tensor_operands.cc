@@ -1,6 +1,7 @@
 // See tensor_operands.h. Which lanes a row has is read off D's cells, so that no data path is stated twice.
 #include "layout/tensor_operands.h"
 
+#include "layout/tensor_instruction_fields.h"
 #include "layout/tensor_metadata.h"
 
 #include <algorithm>
@@ -9,10 +10,6 @@ namespace lemma::layout {
 namespace {
 
 constexpr uint32_t kCellBits = 32, kScaleBits = 8, kQuarters = kTensorLanes / kWarpLanes;
-
-bool is_dense_fp4(TensorKind kind) {
-  return kind == TensorKind::mxf4 || kind == TensorKind::mxf4nvf4;
-}
 
 } // namespace
 
@@ -42,7 +39,7 @@ uint32_t element_bits(TensorFormat format) {
 }
 
 uint32_t a_element_bits(TensorKind kind, TensorFormat format) {
-  return is_dense_fp4(kind) ? element_bits(format) : std::max(element_bits(format), 8u);
+  return instruction_fields::is_f4(kind) ? element_bits(format) : std::max(element_bits(format), 8u);
 }
 
 std::vector<uint32_t> TensorOperands::lanes_of_row(uint32_t row) const {

@@ -27,8 +27,7 @@ using ptx::kNone;
 using Variables = std::set<const ptx::Variable*>;
 
 bool is_fence(Opcode opcode) {
-  return opcode == Opcode::tcgen05_fence_before_thread_sync ||
-         opcode == Opcode::tcgen05_fence_after_thread_sync;
+  return isa::effects_of(opcode).has(effect::tensor_memory | effect::fences);
 }
 
 bool is_load(Opcode opcode) {

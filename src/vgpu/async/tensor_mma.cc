@@ -4,6 +4,7 @@
 
 #include "isa/matrix_model.h"
 #include "layout/sparse.h"
+#include "layout/tensor_instruction_fields.h"
 #include "layout/tensor_metadata.h"
 #include "layout/tensor_operands.h"
 
@@ -17,12 +18,8 @@ namespace {
 
 using layout::TensorCell;
 using layout::TensorFormat;
+using layout::instruction_fields::is_f4;
 using numeric::FloatFormat;
-
-// Rows of K = 64 without padding.
-bool is_dense_fp4(const layout::TensorInstructionDescriptor& descriptor) {
-  return descriptor.kind == layout::TensorKind::mxf4 || descriptor.kind == layout::TensorKind::mxf4nvf4;
-}
 
 uint32_t sign_bit(TensorFormat format) {
   const uint32_t bits = layout::element_bits(format);
@@ -68,7 +65,7 @@ void gather_shared(const TensorShared& matrix, const Cta& cta, const TensorProdu
   const std::byte* shared = cta.async_read(0);
   const uint32_t bits = layout::element_bits(format), in_chunk = matrix.elements_of_chunk(),
                  depth = matrix.depth(), begin = matrix.first_chunk(), element_bytes = matrix.element_bytes;
-  if (bits >= 8 && !matrix.mn_major && !is_dense_fp4(product.descriptor)) {
+  if (bits >= 8 && !matrix.mn_major && !is_f4(product.descriptor.kind)) {
     each_chunk(matrix, [&](uint32_t i, uint32_t address) {
       std::memcpy(tile + size_t{i - begin} * layout::kChunkBytes, shared + address, layout::kChunkBytes);
     });
@@ -77,7 +74,7 @@ void gather_shared(const TensorShared& matrix, const Cta& cta, const TensorProdu
   each_chunk(matrix, [&](uint32_t i, uint32_t address) {
     std::byte chunk[layout::kChunkBytes];
     std::memcpy(chunk, shared + address, sizeof chunk);
-    if (is_dense_fp4(product.descriptor)) {
+    if (is_f4(product.descriptor.kind)) {
       unpack_dense(chunk, tile + size_t{i - begin} * 2 * layout::kChunkBytes);
       return;
     }
@@ -102,13 +99,16 @@ struct Part {
   uint32_t block = 0;
 
   const uint32_t* lanes(uint32_t column) const { return cta.tensor.memory->column(column); }
+  bool writes_all() const {
+    return std::ranges::all_of(disabled, [](LaneMask lanes) { return lanes == 0; });
+  }
 };
 
 // Rows of A in tensor memory: a cell for every four bytes.
 void gather_tensor(const TensorMma& mma, const Part& part, std::byte* tile) {
   const TensorProduct& product = *mma.product;
   const size_t row_bytes = size_t{product.a_chunks} * layout::kChunkBytes;
-  std::vector<std::byte> dense(is_dense_fp4(product.descriptor) ? product.row_lanes.size() * row_bytes : 0);
+  std::vector<std::byte> dense(is_f4(product.descriptor.kind) ? product.row_lanes.size() * row_bytes : 0);
   std::byte* to = dense.empty() ? tile : dense.data();
   for (uint32_t column = 0; column < a_columns(product); ++column) {
     const uint32_t* lanes =
@@ -227,8 +227,7 @@ MatrixOutputs multiply_tile(const TensorMma& mma, const Part& part, const std::b
                                               .scale_b = of_b.data(),
                                               .a_index = index.data()},
                                              scratch);
-  const bool all = std::ranges::all_of(part.disabled, [](LaneMask lanes) { return lanes == 0; });
-  if (all)
+  if (part.writes_all())
     for_cells(mma, part, d, [](T element, uint32_t& cell, uint32_t) { cell = element; });
   else
     for_cells(mma, part, d, [&](T element, uint32_t& cell, uint32_t lane) {
@@ -256,8 +255,7 @@ MatrixOutputs multiply_in_place(const TensorMma& mma, const Part& part, const st
 MatrixOutputs multiply(const TensorMma& mma, const Part& part, const std::byte* a, const std::byte* b,
                        std::vector<std::byte>& room, numeric::DotScratch& scratch) {
   const TensorProduct& product = *mma.product;
-  const bool writes_all = std::ranges::all_of(part.disabled, [](LaneMask lanes) { return lanes == 0; });
-  if (product.transposed && writes_all && mma.scale_d == 0)
+  if (product.transposed && part.writes_all() && mma.scale_d == 0)
     return multiply_in_place(mma, part, a, b, scratch);
   return product.d_bytes == 2 ? multiply_tile<uint16_t>(mma, part, a, b, room, scratch)
                               : multiply_tile<uint32_t>(mma, part, a, b, room, scratch);
@@ -319,10 +317,10 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
   product.element_bytes = std::max(layout::element_bits(descriptor.a), 8u) / 8;
   product.a_row_bytes = products * product.element_bytes;
   product.b_row_bytes = k * product.element_bytes;
-  product.a_chunks = is_dense_fp4(descriptor) ? products / 2 / layout::kChunkBytes : kTensorRowChunks;
+  product.a_chunks = is_f4(descriptor.kind) ? products / 2 / layout::kChunkBytes : kTensorRowChunks;
   product.b_chunks = descriptor.sparse ? 2 * product.a_chunks : product.a_chunks;
   if (descriptor.sparse)
-    product.metadata_bits = is_dense_fp4(descriptor) ? 4 : 8 * product.element_bytes;
+    product.metadata_bits = layout::a_element_bits(descriptor.kind, descriptor.a);
   product.d_bytes = descriptor.d == TensorFormat::f16 ? 2 : 4;
   product.negate_a = descriptor.negate_a ? sign_bit(descriptor.a) : 0;
   product.negate_b = descriptor.negate_b ? sign_bit(descriptor.b) : 0;

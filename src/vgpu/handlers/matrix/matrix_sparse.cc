@@ -12,13 +12,12 @@ namespace lemma::vgpu {
 namespace {
 
 constexpr int kRows = 16;
-constexpr uint32_t kFirstHalf = 0b0100, kSecondHalf = 0b1110; // of 1:2
 
 uint16_t legal_values(const layout::SparseChunk& chunk, bool ordered) {
   uint16_t legal = 0;
   for (uint32_t v = 0; v < 16; ++v) {
     const uint32_t first = v & 3, second = v >> 2;
-    const bool is_legal = chunk.stored == 1 ? v == kFirstHalf || v == kSecondHalf
+    const bool is_legal = chunk.stored == 1 ? v == layout::kFirstColumn || v == layout::kSecondColumn
                           : ordered         ? first < second
                                             : first != second;
     legal = static_cast<uint16_t>(legal | uint32_t{is_legal} << v);
@@ -26,17 +25,12 @@ uint16_t legal_values(const layout::SparseChunk& chunk, bool ordered) {
   return legal;
 }
 
-uint16_t same_indices(const layout::SparseChunk& chunk) {
-  constexpr uint16_t kSame = 1 << 0b0000 | 1 << 0b0101 | 1 << 0b1010 | 1 << 0b1111;
-  return chunk.stored == 1 ? 0 : kSame;
-}
-
 } // namespace
 
 SparseIndex::SparseIndex(int k, int element_bits, int selector, bool ordered)
     : chunk_(layout::sparse_chunk(element_bits)), chunks_(k / chunk_.columns),
-      stored_(chunks_ * chunk_.stored), legal_(legal_values(chunk_, ordered)), same_(same_indices(chunk_)),
-      ordered_(ordered) {
+      stored_(chunks_ * chunk_.stored), legal_(legal_values(chunk_, ordered)),
+      same_(layout::same_indices(chunk_)), ordered_(ordered) {
   const layout::Fragment layout = layout::metadata_fragment(kRows, k, element_bits);
   const int first_lane = selector * layout::metadata_lanes(layout);
   for (int row = 0; row < kRows; ++row)

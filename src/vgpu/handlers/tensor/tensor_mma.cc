@@ -206,11 +206,11 @@ bool check_metadata(Exec& x, const DecodedInst& in, const TensorMma& mma, int la
   if (x.launch->config.async != AsyncMode::eager) // it may be yet to come
     return true;
   const TensorProduct& product = *mma.product;
-  constexpr uint16_t kSame = 1 << 0b0000 | 1 << 0b0101 | 1 << 0b1010 | 1 << 0b1111;
-  constexpr uint16_t kOfTwo = 1 << 0b0100 | 1 << 0b1110;
+  constexpr uint16_t kOfTwo = 1 << layout::kFirstColumn | 1 << layout::kSecondColumn;
   constexpr uint16_t kOfFour = kOfTwo | 1 << 0b1000 | 1 << 0b1100 | 1 << 0b1001 | 1 << 0b1101 | 1 << 0b0110;
-  const bool is_of_two = layout::sparse_chunk(static_cast<int>(product.metadata_bits)).stored == 1;
-  const uint16_t legal = is_of_two ? kOfTwo : kOfFour, same = is_of_two ? 0 : kSame;
+  const layout::SparseChunk sparse = layout::sparse_chunk(static_cast<int>(product.metadata_bits));
+  const bool is_of_two = sparse.stored == 1;
+  const uint16_t legal = is_of_two ? kOfTwo : kOfFour, same = layout::same_indices(sparse);
   std::string doubtful;
   for (Cta* cta : mma.ctas)
     for (uint32_t block = 0; block < product.blocks(); ++block)
