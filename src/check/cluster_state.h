@@ -174,6 +174,7 @@ struct MbarrierState {
   uint32_t agent = 0;     // of the operations that complete on it
   uint32_t map_agent = 0; // of their reads of tensor maps in global memory; 0: there were none
   Epoch phase = 1;        // the current one
+  Epoch first_phase = 1;  // since it was initialized
   HandedOn gathered, completed;
   bool told_unscoped = false;
   Clock arrived, observed; // the arrivals alone, of the open phase and of those before
@@ -194,7 +195,20 @@ struct MbarrierState {
   Uses arrivals;             // of all phases
   int64_t tx = 0;            // bytes that the phase waits for
   Statement expects_last;    // the last expect_tx
+
+  // Phases that have ended since the lanes of a warp last found one complete, or since the object began.
+  Epoch unseen_phases(uint32_t agent, LaneMask lanes) const {
+    Epoch next = first_phase;
+    for (size_t lane = 0; lane < found[agent].size(); ++lane)
+      if (lanes >> lane & 1)
+        next = std::max(next, found[agent][lane] + 1);
+    return phase - next;
+  }
 };
+
+// What a phase that passes unseen lacks.
+inline constexpr const char* kWaitForUsers =
+    "a wait of whoever completes phases, for those who have used the one before (an \"empty\" mbarrier)";
 
 // What the threads of a CTA knew together when they exited.
 struct ExitState {

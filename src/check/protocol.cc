@@ -167,6 +167,7 @@ void Checker::initializes(ClusterState& cluster, const vgpu::Exec& x, const vgpu
   mbarrier.last = here;
   std::fill(mbarrier.waits_since.begin(), mbarrier.waits_since.end(), 0);
   std::fill(mbarrier.found.begin(), mbarrier.found.end(), std::array<Epoch, kWarpSize>{});
+  mbarrier.first_phase = mbarrier.phase;
   mbarrier.begun = false;
   mbarrier.tx = 0;
   mbarrier.expects_last = {};
@@ -308,12 +309,12 @@ void Checker::ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::
              .at = Spot::at(x),
              .uses = cluster.waits,
              .object = wait.at.offset}}});
-  if (since && mbarrier.phase >= since + 3)
+  if (since && mbarrier.phase >= since + 2)
     wrong(
         wait.lanes,
-        fmt::format("the phase that was waited for has passed, and {} more since: its parity came again",
+        fmt::format("the phase that was waited for has passed, and {} more since, before this thread saw it",
                     mbarrier.phase - 1 - since),
-        "a wait of whoever completes phases, for those who have used the one before (an \"empty\" mbarrier)");
+        kWaitForUsers);
 }
 
 // Threads of two CTAs meet at an mbarrier, and one side has no scope.

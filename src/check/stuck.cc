@@ -20,6 +20,7 @@ struct Wait {
   const MbarrierState* mbarrier = nullptr; // likewise
   std::shared_ptr<const Uses> waits = {};  // on mbarriers of the cluster
   std::shared_ptr<const Uses> uses = {};   // of the barrier
+  Epoch unseen_phases = 0;                 // of the mbarrier
 };
 
 std::string plural(int64_t count, std::string_view what) {
@@ -51,6 +52,8 @@ Advice fix_of_mbarrier(std::string_view id, const Wait& wait) {
     counted.insert(counted.end(), lists.begin(), lists.end());
     return Advice::either(std::move(words), counted);
   };
+  if (wait.unseen_phases >= 2)
+    return kWaitForUsers;
   if (id == "mbarrier.phase")
     return either(fmt::format("the parity of the phase before, if that is meant; else {} in this phase",
                               plural(counts.pending, arrived == 0 ? "arrival" : "more arrival")),
@@ -124,6 +127,14 @@ std::string text_of(const Waiting& waiting) {
   for (const std::string& note : waiting.notes)
     text += "; " + note;
   return text;
+}
+
+std::string text_of_unseen(Epoch phases) {
+  return phases < 2
+             ? std::string()
+             : fmt::format("; {} phases have ended before this thread saw them: the parity that it waits for "
+                           "has come again",
+                           phases);
 }
 
 } // namespace
@@ -209,11 +220,15 @@ void Checker::is_stuck(const vgpu::Cluster& stuck, Fault& fault) {
       last = mbarrier.last;
       its.at = at;
       its.mbarrier = &mbarrier;
-      if (wait.rank == 1 && mbarrier.phase > 1)
+      if (wait.rank == 1 && mbarrier.phase > 1) {
         wait.wrong.id = "mbarrier.phase"; // it has worked until now
+        its.unseen_phases =
+            mbarrier.unseen_phases(cluster.warp(*wait.cta, *wait.warp).knowledge.agent(), wait.split->mask);
+      }
     }
     misuse({.id = wait.wrong.id,
-            .message = "this waits for ever: " + text_of(vgpu::explain(*wait.cta, *wait.warp, *wait.split)),
+            .message = "this waits for ever: " + text_of(vgpu::explain(*wait.cta, *wait.warp, *wait.split)) +
+                       text_of_unseen(its.unseen_phases),
             .who = here,
             .what = "waits",
             .before = last,

@@ -24,10 +24,11 @@ struct Resolved; // find_access.h
 
 class Exec {
 public:
-  LaneMask active = 0;   // lanes that execute this instruction: the split's, less those whose guard is false
-  LaneMask mask = 0;     // the split's lanes
-  uint32_t pc = 0;       // of this instruction; a handler that returns Step::jumped has set it
-  uint64_t executed = 0; // instructions, since the warp's slice began
+  LaneMask active = 0;    // lanes that execute this instruction: the split's, less those whose guard is false
+  LaneMask mask = 0;      // the split's lanes
+  uint32_t pc = 0;        // of this instruction; a handler that returns Step::jumped has set it
+  uint64_t executed = 0;  // instructions, since the warp's slice began
+  bool gives_way = false; // the slice ends with this instruction
   std::byte* bases[2] = {nullptr, nullptr}; // frame, constant pool
   Warp* warp = nullptr;
   Cta* cta = nullptr;

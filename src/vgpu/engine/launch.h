@@ -117,6 +117,7 @@ struct Split {
   uint32_t mbarrier_rank = 0;
   uint32_t mbarrier_offset = 0;
   bool mbarrier_parity = false;
+  bool phase_ended = false;      // that phase has completed: the try_wait runs again, to say that
   bool timed_out = false;        // the try_wait has waited long enough: it runs again, to say that
   uint64_t timeout_snapshot = 0; // hash of the state when it last did; 0: it has not, or may again
   uint64_t last_time_out = 0;    // the same, kept when it may again; see WarpRunner::moved

@@ -34,6 +34,7 @@ public:
   UsualSchedule(uint64_t seed, uint64_t clusters, bool by_cluster = false)
       : seed_(seed), clusters_(clusters), by_cluster_(by_cluster) {
     repeats_passes = true;
+    waits_end_slices = true;
     if (!seed)
       return;
     stride_ = mix(seed) % clusters | 1; // every choice moves with the seed

@@ -66,6 +66,11 @@ public:
   // All passes of a turn are as the first but for warps that have ended meanwhile.
   bool repeats_passes = false;
 
+  // A warp's slice ends where it finds a phase of an mbarrier complete. Asynchronous operations that complete
+  // at once would let it pass one phase after the other else, while those that look for the first have not
+  // had their turn: on a GPU the time that the operations take lets them.
+  bool waits_end_slices = false;
+
   // Of the parts of a warp that has diverged, the one with the higher pc runs a basic block first.
   bool other_path_first = false;
 };

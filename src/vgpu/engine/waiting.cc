@@ -4,6 +4,7 @@
 #include "vgpu/engine/waiting.h"
 
 #include "vgpu/code/loops.h"
+#include "vgpu/engine/schedule.h"
 #include "vgpu/engine/warp.h"
 
 #include <algorithm>
@@ -153,6 +154,7 @@ Step wait_at_mbarrier(Exec& x, const Cta& owner, uint32_t offset, bool parity) {
   split.mbarrier_rank = owner.rank;
   split.mbarrier_offset = offset;
   split.mbarrier_parity = parity;
+  split.phase_ended = false;
   wait_for_clock_too(x, split);
   return Step::reschedule;
 }
@@ -165,6 +167,19 @@ bool test_failed_again(Exec& x) {
   return again;
 }
 
+bool has_ended(const Split& split, const Cta& owner, uint32_t offset, bool parity) {
+  return split.phase_ended && split.mbarrier_rank == owner.rank && split.mbarrier_offset == offset &&
+         split.mbarrier_parity == parity;
+}
+
+Step go_on_after_wait(Exec& x) {
+  if (!x.launch->schedule->waits_end_slices)
+    return Step::next;
+  x.warp->splits[x.split].pc = x.pc + 1;
+  x.gives_way = true;
+  return Step::done;
+}
+
 void wake_mbarrier_waiters(Cluster& cluster, const Cta& owner, uint32_t offset) {
   for (const auto& cta : cluster.ctas)
     for (Warp& warp : cta->warps)
@@ -173,6 +188,7 @@ void wake_mbarrier_waiters(Cluster& cluster, const Cta& owner, uint32_t offset) 
             split.mbarrier_offset == offset) {
           make_ready(split);
           split.timeout_snapshot = 0;
+          split.phase_ended = true;
         }
 }
 

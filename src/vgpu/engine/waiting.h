@@ -42,7 +42,12 @@ Step wait_at_mbarrier(Exec& x, const Cta& owner, uint32_t offset, bool parity);
 // A test_wait of the current split has failed. True if the one before did so too, and nothing has happened
 // since: it may wait as a try_wait does.
 bool test_failed_again(Exec& x);
-// A phase of the mbarrier has completed: those who wait at it run their try_wait again.
+// Whether the phase has completed that the split has waited for at this mbarrier, by a try_wait that now runs
+// again. The object does not tell any more where the phase after it has completed, too.
+bool has_ended(const Split& split, const Cta& owner, uint32_t offset, bool parity);
+// What a wait returns with that has found its phase complete, its results written.
+Step go_on_after_wait(Exec& x);
+// A phase of the mbarrier has completed: those who wait for it run their try_wait again.
 void wake_mbarrier_waiters(Cluster& cluster, const Cta& owner, uint32_t offset);
 // Nothing else can move: waiting try_waits return false once, unless they have done so before in the same
 // state.

@@ -471,7 +471,7 @@ template <WarpRunner::Tells tells>
       bool follows = false;
       if constexpr (tells == Tells::values) {
         follows = x.warp->follows_values;
-        if (follows && (step == Step::next || step == Step::jumped || step == Step::waits)) [[unlikely]]
+        if (follows && (step == Step::next || step == Step::jumped || step == Step::done)) [[unlikely]]
           x.watch.tell(&Observer::ends, x, *in);
       }
       if (step != Step::next) [[unlikely]]
@@ -513,9 +513,9 @@ Step WarpRunner::execute_with_care(const DecodedInst& in, bool runs) {
     return Step::stopped;
   const Step step = in.handler(x, in);
   if constexpr (watched)
-    if (x.warp->follows_values && (step == Step::next || step == Step::jumped || step == Step::waits))
+    if (x.warp->follows_values && (step == Step::next || step == Step::jumped || step == Step::done))
       x.watch.tell(&Observer::ends, x, in);
-  if (in.marks_written && (step == Step::next || step == Step::waits))
+  if (in.marks_written && (step == Step::next || step == Step::done))
     mark_written(in);
   return step;
 }
@@ -602,7 +602,7 @@ void WarpRunner::execute(uint64_t budget) {
 
 [[gnu::always_inline]] inline uint64_t WarpRunner::run_parts(Warp& warp, uint64_t budget) {
   const uint64_t limit = launch_.config.max_instructions;
-  while (exec_.executed < budget && !launch_.stop.load(std::memory_order_relaxed)) {
+  while (exec_.executed < budget && !exec_.gives_way && !launch_.stop.load(std::memory_order_relaxed)) {
     if (warp.splits.empty())
       break;
     const size_t other = other_path_first_ ? pick_other_path() : SIZE_MAX;
@@ -662,6 +662,7 @@ uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
   exec_.warp = &warp;
   exec_.split = SIZE_MAX;
   exec_.executed = 0;
+  exec_.gives_way = false;
   try {
     return run_parts(warp, budget);
   } catch (const std::exception& problem) {

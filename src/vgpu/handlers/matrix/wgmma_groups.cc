@@ -218,7 +218,7 @@ Step meet(Exec& x, const DecodedInst& in) {
     split.state = SplitState::at_warpgroup;
     split.wait_pc = x.pc;
     split.pc = x.pc + 1;
-    return Step::waits;
+    return Step::done;
   }
   meeting = {};
   if (!is_late(x))

@@ -270,7 +270,8 @@ Step run_wait(Exec& x, const DecodedInst& in) {
                            operand));
     const bool parity = plan.parity ? operand & 1 : operand >> 63 != 0;
     watched.access(at, lane);
-    if (read_mbarrier(at).parity != parity) {
+    if (read_mbarrier(at).parity != parity ||
+        has_ended(x.warp->splits[x.split], *at.cta, at.offset, parity)) {
       done |= LaneMask{1} << lane;
       if (watched.is_on())
         add_wait(waits_told, at, parity, in.order, lane);
@@ -292,13 +293,13 @@ Step run_wait(Exec& x, const DecodedInst& in) {
   assert(!waits || first.cta); // some lane is active
   if (waits)
     return wait_at_mbarrier(x, *first.cta, first.offset, first_parity);
-  split.timed_out = false;
+  split.timed_out = split.phase_ended = false;
   x.set_pred(in, 0, done);
   if (in.dst_count > 1) // nothing has been reported
     x.set_pred(in, 1, 0);
   if (in.dst_count > 2)
     for_lanes(x.active, [&](int lane) { x.dst<uint16_t>(in, 2)[lane] = 0; });
-  return Step::next;
+  return done != 0 ? go_on_after_wait(x) : Step::next;
 }
 
 Step run_check_layout(Exec& x, const DecodedInst& in) {
