@@ -17,6 +17,7 @@
 #include "check/accessor.h"
 #include "check/advice.h"
 #include "check/cluster_state.h"
+#include "check/needed_loads.h"
 #include "check/provenance.h"
 #include "check/results.h"
 #include "lemma/report.h"
@@ -245,6 +246,7 @@ private:
                                  const TensorUses::Use& earlier, const TensorUses::Use& later,
                                  const TensorUses::Place& place);
 
+  bool has_been_read(const TensorUses::Use& earlier, const TensorUses::Use& later);
   bool is_unwaited_too(const Key& key) const;
 
   // Rules of use (protocol.cc).
@@ -365,6 +367,7 @@ private:
   // By ptx::Module::functions, of those that the launch may execute.
   std::vector<std::optional<Provenance>> provenances_;
   std::vector<std::optional<Results>> results_;
+  NeededLoads needed_loads_;
   size_t function_of(const vgpu::Code& code) const; // its index
 
   // griddepcontrol.wait: what of each allocation was accessed before it, and whether it was after it.

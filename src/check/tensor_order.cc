@@ -10,7 +10,9 @@
 // Compilers and libraries leave fences out where a release and an acquire, or a barrier, order the two anyway
 // (Triton 3.9, CUTLASS 4), and no GPU is known to mind: in a module that has no such fence at all a missing
 // one is a note. So is a copy or a product over what products of the same thread may still read: scale
-// factors (CUTLASS, DeepGEMM), A (FlashAttention-4).
+// factors (CUTLASS, DeepGEMM), A (FlashAttention-4). And so is what comes after a load of which there was no
+// wait where an instruction between has needed its registers: CUTLASS and FlashAttention-4 leave such waits
+// out.
 //
 // PTX ISA: "Memory Consistency Model for 5th generation of TensorCore operations".
 // Tests: tests/unit/check/tensor_order_test.cc, tests/check/corpus.
@@ -206,6 +208,15 @@ Advice fence_for(const ClusterState& cluster, const Use& earlier, const Use& lat
 
 } // namespace
 
+// Whether a load that nobody has waited for has read its cells all the same.
+bool Checker::has_been_read(const Use& earlier, const Use& later) {
+  const TensorOperation& load = *earlier.by;
+  if (load.deed != TensorDeed::load)
+    return false;
+  return is_own(load, *later.by) ? needed_loads_.before(load.who.spot(), later.by->who.spot())
+                                 : needed_loads_.before_others_hear(load.who.spot());
+}
+
 // Of a conflict between two operations: it is reported, unless the earlier one precedes.
 void Checker::conflict_in_tensor_memory(const ClusterState& cluster, const WarpState& warp,
                                         const Use& earlier, const Use& later,
@@ -236,13 +247,16 @@ void Checker::conflict_in_tensor_memory(const ClusterState& cluster, const WarpS
     found.fix = fence_for(cluster, earlier, later, judged.standing);
     break;
   case Standing::by_habit:
-  case Standing::unwaited:
+  case Standing::unwaited: {
+    const bool is_read = has_been_read(earlier, later);
     found.id = "async.unwaited";
-    found.is_note = judged.standing == Standing::by_habit;
-    found.message = fmt::format("a {} {} tensor memory that a {} may still {}", then, does, first,
-                                earlier.writes ? "write" : "read");
+    found.is_note = judged.standing == Standing::by_habit || is_read;
+    found.message = fmt::format("a {} {} tensor memory that a {} may still {}{}", then, does, first,
+                                earlier.writes ? "write" : "read",
+                                is_read ? ", but for the instructions between that need its registers" : "");
     found.fix = wait_for(earlier, later);
     break;
+  }
   case Standing::unordered:
     found.id = "race.tensor";
     found.message = fmt::format("a {} and a {} on the same tensor memory that nothing orders", first, then);

@@ -44,7 +44,7 @@ size_t references(std::string_view mangled) {
 // "_ZN7cutlass13device_kernelINS_4gemm...": "cutlass::device_kernel<...>".
 std::string outline(const std::string& mangled) {
   std::string name;
-  size_t at = mangled.starts_with("_ZN") ? 3 : 2;
+  size_t at = mangled.starts_with("_ZNK") ? 4 : mangled.starts_with("_ZN") ? 3 : 2; // K: const
   while (at < mangled.size() && is_digit(mangled[at])) {
     size_t length = 0;
     for (; at < mangled.size() && is_digit(mangled[at]); ++at)

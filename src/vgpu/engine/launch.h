@@ -29,6 +29,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -316,13 +317,13 @@ struct Launch {
   Report report;
   // Index in report.uninitialized or past it.
   std::unordered_map<InstId, uint64_t, InstIdHash> uninitialized_at;
-  // What the ISA leaves undefined and the hardware runs, by instruction: Report::warnings at the end.
+  // What the ISA leaves undefined and the hardware runs, by its text: Report::warnings at the end.
   struct Remark {
     const Code* code = nullptr;
-    std::string text;
+    std::set<InstId> instructions;
     uint64_t count = 0;
   };
-  std::map<InstId, Remark> remarks;
+  std::map<std::string, Remark> remarks;
   void remark(const Code* code, InstId id, std::string text);
   MatrixOutputs late_outputs; // of matrix operations that no handler has computed
   CallbackQueue callbacks;

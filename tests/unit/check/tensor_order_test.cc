@@ -183,5 +183,24 @@ TEST(TensorOrder, ADeallocationComesAfterAllUses) {
                                                "tcgen05.dealloc.cta_group::1.sync.aligned.b32\n");
 }
 
+// Instructions that need its registers wait for a load; copies are none, which a compiler leaves out.
+TEST(TensorOrder, WhatNeedsTheRegistersOfALoadWaitsForIt) {
+  const std::string ld = "tcgen05.ld.sync.aligned.32x32b.x1.b32",
+                    st = "tcgen05.st.sync.aligned.32x32b.x1.b32",
+                    dealloc = "tcgen05.dealloc.cta_group::1.sync.aligned.b32";
+  const std::string first = kStore + kWaitStore + kLoad, need = "add.u32 %r2, %r1, 1;\n",
+                    copy = "mov.b32 %r2, %r1;\n", end = kWaitLoad + kWaitStore;
+  const std::string over = "async.unwaited: " + ld + " ~ " + st + "\n",
+                    freed = "async.unwaited: " + ld + " ~ " + dealloc + "\n";
+  EXPECT_EQ(found(first + need + kStore + end), "note " + over);
+  EXPECT_EQ(found(first + copy + kStore + need + end), over);
+  EXPECT_EQ(found(first + copy + "add.u32 %r3, %r2, 1;\n" + kStore + end), "note " + over);
+  EXPECT_EQ(found(first + "@%p " + need + kStore + end), over);
+  EXPECT_EQ(found(first + "@%p bra OVER;\n" + need + "OVER:\n" + kStore + end), over);
+  // Of other warps' loads: before these let the one that frees go on.
+  EXPECT_EQ(found(first + need), "note " + freed);
+  EXPECT_EQ(found(first, kBefore + kBarrier + need), freed);
+}
+
 } // namespace
 } // namespace lemma::check

@@ -90,9 +90,9 @@ std::optional<uint32_t> lane_of(Exec& x, const DecodedInst& in, TensorAddress at
   }
   if (names_none)
     x.remark(in,
-             fmt::format("the address names lane {}, and warp {} reaches lanes {} to {}: the PTX ISA leaves "
-                         "undefined what happens. GPUs take the lanes of the warp, and so does this run",
-                         at.lane, x.warp->index, quarter, quarter + kWarpSize - 1));
+             "the address names none of the 32 lanes of tensor memory that its warp reaches, from 32 * (warp "
+             "% 4) on: the PTX ISA leaves undefined what happens. GPUs take the lanes of the warp, and so "
+             "does this run");
   return quarter + within;
 }
 

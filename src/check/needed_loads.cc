@@ -1,0 +1,90 @@
+// Paths from a load on which nothing needs its registers. See needed_loads.h.
+#include "check/needed_loads.h"
+
+#include "isa/effects.h"
+#include "ptx/registers.h"
+
+#include <utility>
+#include <vector>
+
+namespace lemma::check {
+namespace {
+
+namespace effect = isa::effect;
+
+// By register: it has what the load gives, or a copy.
+std::vector<bool> copies_of(const ptx::Function& function, const ptx::Instruction& load) {
+  std::vector<bool> copies(function.registers.size());
+  ptx::for_each_written(load, [&](uint32_t reg) { copies[reg] = true; });
+  for (bool more = true; std::exchange(more, false);)
+    for (const ptx::Instruction& instruction : function.instructions) {
+      if (!instruction.form() || !isa::effects_of(instruction.opcode).has(effect::moves))
+        continue;
+      bool copied = false;
+      ptx::for_each_read(instruction, [&](uint32_t reg, size_t) { copied |= copies[reg]; });
+      if (copied)
+        ptx::for_each_written(instruction, [&](uint32_t reg) { more |= !std::exchange(copies[reg], true); });
+    }
+  return copies;
+}
+
+bool hands_on(const ptx::Instruction& instruction) {
+  const isa::Effects does = isa::effects_of(instruction.opcode);
+  return does.has_any(effect::meets_cta | effect::meets_cluster | effect::meets_grid | effect::on_mbarrier |
+                      effect::fences | effect::calls | effect::leaves);
+}
+
+} // namespace
+
+const MeetingPlaces& NeededLoads::places(const ptx::Function& function) {
+  std::unique_ptr<MeetingPlaces>& found = places_[&function];
+  if (!found)
+    found = std::make_unique<MeetingPlaces>(function);
+  return *found;
+}
+
+bool NeededLoads::is_needed_before(const Spot& load, const std::vector<uint32_t>& later) {
+  const ptx::Function& function = *load.code->function;
+  const MeetingPlaces& paths = places(function);
+  if (!paths.is_known())
+    return false;
+  const std::vector<bool> copies = copies_of(function, load.ptx());
+  const MeetingPlaces::Stops needs = [&](uint32_t i) {
+    const ptx::Instruction& instruction = function.instructions[i];
+    if (!instruction.form() || instruction.guard.reg != ptx::kNone ||
+        isa::effects_of(instruction.opcode).has(effect::moves))
+      return false;
+    bool needed = false;
+    ptx::for_each_read(instruction, [&](uint32_t reg, size_t) { needed |= copies[reg]; });
+    return needed;
+  };
+  for (const uint32_t to : later)
+    if (paths.reaches(load.instruction.index, to, needs))
+      return false;
+  return true;
+}
+
+bool NeededLoads::before(const Spot& load, const Spot& later) {
+  if (load.code != later.code)
+    return false;
+  const std::lock_guard lock(mutex_);
+  const auto [at, is_new] = known_.try_emplace({&load.ptx(), &later.ptx()});
+  if (is_new)
+    at->second = is_needed_before(load, {later.instruction.index});
+  return at->second;
+}
+
+bool NeededLoads::before_others_hear(const Spot& load) {
+  const std::lock_guard lock(mutex_);
+  const auto [at, is_new] = known_.try_emplace({&load.ptx(), nullptr});
+  if (!is_new)
+    return at->second;
+  std::vector<uint32_t> others;
+  const auto& instructions = load.code->function->instructions;
+  for (uint32_t i = 0; i < instructions.size(); ++i)
+    if (hands_on(instructions[i]))
+      others.push_back(i);
+  return at->second = !others.empty() && is_needed_before(load, others);
+}
+
+} // namespace lemma::check

@@ -1,0 +1,38 @@
+// Whether instructions need what a tcgen05.ld gives before something else happens: the hardware has a warp
+// wait for registers that are on their way, so that the load has read its cells by then, whether a
+// tcgen05.wait::ld follows or not.
+//
+// Registers are followed through copies, which compilers leave out, and through nothing else. An instruction
+// with a guard may need nothing.
+//
+// Tests: tests/unit/check/tensor_order_test.cc.
+#pragma once
+
+#include "check/meeting.h"
+#include "check/statement.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace lemma::check {
+
+// For any threads at a time.
+class NeededLoads {
+public:
+  // On every path from the load to an instruction of the same function.
+  bool before(const Spot& load, const Spot& later);
+  // ... to whatever hands on to other warps what its warp has done.
+  bool before_others_hear(const Spot& load);
+
+private:
+  const MeetingPlaces& places(const ptx::Function& function);
+  bool is_needed_before(const Spot& load, const std::vector<uint32_t>& later);
+
+  std::mutex mutex_; // guards all that follows
+  std::map<const ptx::Function*, std::unique_ptr<MeetingPlaces>> places_;
+  std::map<std::pair<const ptx::Instruction*, const ptx::Instruction*>, bool> known_; // second null: others
+};
+
+} // namespace lemma::check
