@@ -23,7 +23,10 @@ std::vector<bool> copies_of(const ptx::Function& function, const ptx::Instructio
       bool copied = false;
       ptx::for_each_read(instruction, [&](uint32_t reg, size_t) { copied |= copies[reg]; });
       if (copied)
-        ptx::for_each_written(instruction, [&](uint32_t reg) { more |= !std::exchange(copies[reg], true); });
+        ptx::for_each_written(instruction, [&](uint32_t reg) {
+          more |= !copies[reg];
+          copies[reg] = true;
+        });
     }
   return copies;
 }
