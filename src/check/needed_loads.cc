@@ -31,10 +31,18 @@ std::vector<bool> copies_of(const ptx::Function& function, const ptx::Instructio
   return copies;
 }
 
-bool hands_on(const ptx::Instruction& instruction) {
+// What has no text is the runtime's own: printf, malloc, assert.
+bool calls_program(const ptx::Module& module, const ptx::Instruction& call) {
+  const ptx::Operand& callee = call.operands[0];
+  return callee.kind != ptx::OperandKind::function || module.functions[callee.symbol].has_body;
+}
+
+bool hands_on(const ptx::Module& module, const ptx::Instruction& instruction) {
   const isa::Effects does = isa::effects_of(instruction.opcode);
+  if (does.has(effect::calls))
+    return calls_program(module, instruction);
   return does.has_any(effect::meets_cta | effect::meets_cluster | effect::meets_grid | effect::on_mbarrier |
-                      effect::fences | effect::calls | effect::leaves);
+                      effect::fences | effect::leaves);
 }
 
 } // namespace
@@ -85,7 +93,7 @@ bool NeededLoads::before_others_hear(const Spot& load) {
   std::vector<uint32_t> others;
   const auto& instructions = load.code->function->instructions;
   for (uint32_t i = 0; i < instructions.size(); ++i)
-    if (hands_on(instructions[i]))
+    if (hands_on(*load.code->module, instructions[i]))
       others.push_back(i);
   return at->second = !others.empty() && is_needed_before(load, others);
 }

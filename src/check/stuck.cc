@@ -236,6 +236,8 @@ void Checker::is_stuck(const vgpu::Cluster& stuck, Fault& fault) {
             .memory = std::move(memory),
             .fix = fix_of(wait.wrong.id, *wait.cta, *wait.split, its),
             .address = address});
+    if (wait.cta->id == fault.cta && wait.warp->index == fault.warp)
+      fault.id = wait.wrong.id; // with what it has seen
     if (!std::exchange(is_named, true)) {
       fault.id = wait.wrong.id;
       fault.place = vgpu::place_of(code, here.instruction);

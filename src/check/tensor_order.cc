@@ -213,8 +213,10 @@ bool Checker::has_been_read(const Use& earlier, const Use& later) {
   const TensorOperation& load = *earlier.by;
   if (load.deed != TensorDeed::load)
     return false;
-  return is_own(load, *later.by) ? needed_loads_.before(load.who.spot(), later.by->who.spot())
-                                 : needed_loads_.before_others_hear(load.who.spot());
+  // Warps that have loaded alike give memory back by one of them.
+  return is_own(load, *later.by) && later.by->deed != TensorDeed::release
+             ? needed_loads_.before(load.who.spot(), later.by->who.spot())
+             : needed_loads_.before_others_hear(load.who.spot());
 }
 
 // Of a conflict between two operations: it is reported, unless the earlier one precedes.

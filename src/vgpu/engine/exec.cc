@@ -102,22 +102,13 @@ Step Exec::misuse(const DecodedInst& in, std::string_view id, std::string messag
 }
 
 void Launch::remark(const Code* code, InstId id, std::string text) {
-  constexpr size_t kMost = 10;               // texts
-  constexpr size_t kMostInstructions = 1000; // of each
+  constexpr size_t kMost = 1000; // instructions
   const std::lock_guard lock(report_mutex);
-  auto found = remarks.find(text);
-  if (found == remarks.end()) {
-    if (remarks.size() == kMost)
-      return;
-    found = remarks.emplace(std::move(text), Remark{}).first;
-  }
-  Remark& remark = found->second;
-  ++remark.count;
-  if (remark.instructions.contains(id) || remark.instructions.size() == kMostInstructions)
-    return;
-  remark.instructions.insert(id);
-  if (*remark.instructions.begin() == id)
-    remark.code = code;
+  const auto found = remarks.find(id);
+  if (found != remarks.end())
+    ++found->second.count;
+  else if (remarks.size() < kMost)
+    remarks.emplace(id, Remark{.code = code, .text = std::move(text), .count = 1});
 }
 
 void Exec::remark(const DecodedInst& in, std::string text) {

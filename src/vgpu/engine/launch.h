@@ -29,7 +29,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -317,13 +316,13 @@ struct Launch {
   Report report;
   // Index in report.uninitialized or past it.
   std::unordered_map<InstId, uint64_t, InstIdHash> uninitialized_at;
-  // What the ISA leaves undefined and the hardware runs, by its text: Report::warnings at the end.
+  // What the ISA leaves undefined and the hardware runs, by instruction: Report::warnings at the end.
   struct Remark {
     const Code* code = nullptr;
-    std::set<InstId> instructions;
+    std::string text;
     uint64_t count = 0;
   };
-  std::map<std::string, Remark> remarks;
+  std::map<InstId, Remark> remarks;
   void remark(const Code* code, InstId id, std::string text);
   MatrixOutputs late_outputs; // of matrix operations that no handler has computed
   CallbackQueue callbacks;

@@ -33,6 +33,7 @@
 #include "vgpu/engine/warp.h"
 #include "vgpu/memory/place.h"
 #include "vgpu/reports/deadlock.h"
+#include "vgpu/reports/warnings.h"
 
 #include <fmt/format.h>
 
@@ -40,7 +41,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <iterator>
 #include <map>
 #include <new>
 #include <optional>
@@ -795,31 +795,6 @@ Observer* as_one(const std::vector<Observer*>& observers, std::optional<Observer
   return observers.size() == 1 ? observers.front() : &several.emplace(observers);
 }
 
-// "line 41 (a.cu:7) and 3 more instructions: TEXT, 12 times"
-std::string warning_of(const std::string& text, const Launch::Remark& remark) {
-  const Place place = place_of(*remark.code, *remark.instructions.begin());
-  const std::string source =
-      place.file.empty() ? std::string() : fmt::format(" ({}:{})", place.file, place.line);
-  const size_t more = remark.instructions.size() - 1;
-  const std::string others =
-      more == 0 ? std::string() : fmt::format(" and {} more instruction{}", more, more == 1 ? "" : "s");
-  const std::string times = remark.count > 1 ? fmt::format(", {} times", remark.count) : std::string();
-  return fmt::format("line {}{}{}: {}{}", place.ptx_line, source, others, text, times);
-}
-
-// In the order of their first instructions.
-std::vector<std::string> warnings_of(const std::map<std::string, Launch::Remark>& remarks) {
-  std::vector<std::pair<InstId, std::string>> found;
-  for (const auto& [text, remark] : remarks)
-    found.emplace_back(*remark.instructions.begin(), warning_of(text, remark));
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::string> warnings;
-  for (auto& [id, warning] : found)
-    warnings.push_back(std::move(warning));
-  return warnings;
-}
-
 } // namespace
 
 Report run_launch(const Program& program, const Code& entry, GlobalMemory& memory, const LaunchConfig& asked,
@@ -873,7 +848,7 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
     launch.report.checked_ctas =
         (watched_clusters(config, launch.cta_count / size) - scheduler.canceled_watched()) * size;
   }
-  std::ranges::move(warnings_of(launch.remarks), std::back_inserter(launch.report.warnings));
+  add_warnings(launch);
   if (launch.report.fault)
     launch.report.outcome = outcome_of(launch.report.fault->kind);
   return std::move(launch.report);
