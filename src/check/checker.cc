@@ -42,11 +42,13 @@ void hand_on(WarpState& warp, LaneMask lanes, MemoryOrder order, Distance distan
     to.join(*released);
 }
 
-// ... and what they would know if it released.
-bool hold_back(const WarpState& warp, LaneMask lanes, MemoryOrder order, Clock& unreleased) {
-  if (!releases(order.semantics))
-    unreleased.join(warp.knowledge.all_of(lanes).known);
-  return !releases(order.semantics);
+// ... and what they would know if it released. What the lanes do afterwards is no part of that.
+bool hold_back(WarpState& warp, LaneMask lanes, MemoryOrder order, Clock& unreleased) {
+  if (releases(order.semantics))
+    return false;
+  unreleased.join(warp.knowledge.all_of(lanes).known);
+  warp.knowledge.end_epoch();
+  return true;
 }
 
 // The place's address, by which SyncLocations know it.

@@ -54,14 +54,17 @@ const MeetingPlaces& NeededLoads::places(const ptx::Function& function) {
   return *found;
 }
 
-bool NeededLoads::is_needed_before(const Spot& load, const std::vector<uint32_t>& later) {
+bool NeededLoads::is_needed_before(const Spot& load, const MeetingPlaces::Stops& is_later) {
   const ptx::Function& function = *load.code->function;
   const MeetingPlaces& paths = places(function);
   if (!paths.is_known())
     return false;
   const std::vector<bool> copies = copies_of(function, load.ptx());
+  bool is_reached = false; // something later, by a path on which nothing needs it
   const MeetingPlaces::Stops needs = [&](uint32_t i) {
     const ptx::Instruction& instruction = function.instructions[i];
+    if (is_later(i))
+      return is_reached = true;
     if (!instruction.form() || instruction.guard.reg != ptx::kNone ||
         isa::effects_of(instruction.opcode).has(effect::moves))
       return false;
@@ -69,10 +72,7 @@ bool NeededLoads::is_needed_before(const Spot& load, const std::vector<uint32_t>
     ptx::for_each_read(instruction, [&](uint32_t reg, size_t) { needed |= copies[reg]; });
     return needed;
   };
-  for (const uint32_t to : later)
-    if (paths.reaches(load.instruction.index, to, needs))
-      return false;
-  return true;
+  return !paths.reaches(load.instruction.index, ptx::kNone, needs) && !is_reached;
 }
 
 bool NeededLoads::before(const Spot& load, const Spot& later) {
@@ -81,7 +81,7 @@ bool NeededLoads::before(const Spot& load, const Spot& later) {
   const std::lock_guard lock(mutex_);
   const auto [at, is_new] = known_.try_emplace({&load.ptx(), &later.ptx()});
   if (is_new)
-    at->second = is_needed_before(load, {later.instruction.index});
+    at->second = is_needed_before(load, [&](uint32_t i) { return i == later.instruction.index; });
   return at->second;
 }
 
@@ -90,12 +90,9 @@ bool NeededLoads::before_others_hear(const Spot& load) {
   const auto [at, is_new] = known_.try_emplace({&load.ptx(), nullptr});
   if (!is_new)
     return at->second;
-  std::vector<uint32_t> others;
-  const auto& instructions = load.code->function->instructions;
-  for (uint32_t i = 0; i < instructions.size(); ++i)
-    if (hands_on(*load.code->module, instructions[i]))
-      others.push_back(i);
-  return at->second = !others.empty() && is_needed_before(load, others);
+  const ptx::Function& function = *load.code->function;
+  return at->second = is_needed_before(
+             load, [&](uint32_t i) { return hands_on(*load.code->module, function.instructions[i]); });
 }
 
 } // namespace lemma::check

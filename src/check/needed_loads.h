@@ -28,7 +28,7 @@ public:
 
 private:
   const MeetingPlaces& places(const ptx::Function& function);
-  bool is_needed_before(const Spot& load, const std::vector<uint32_t>& later);
+  bool is_needed_before(const Spot& load, const MeetingPlaces::Stops& is_later);
 
   std::mutex mutex_; // guards all that follows
   std::map<const ptx::Function*, std::unique_ptr<MeetingPlaces>> places_;

@@ -222,6 +222,8 @@ void Checker::is_stuck(const vgpu::Cluster& stuck, Fault& fault) {
       its.mbarrier = &mbarrier;
       if (wait.rank == 1 && mbarrier.phase > 1) {
         wait.wrong.id = "mbarrier.phase"; // it has worked until now
+        if (fault.id == "mbarrier.count" && wait.cta->id == fault.cta && wait.warp->index == fault.warp)
+          fault.id = wait.wrong.id;
         its.unseen_phases =
             mbarrier.unseen_phases(cluster.warp(*wait.cta, *wait.warp).knowledge.agent(), wait.split->mask);
       }
@@ -236,8 +238,6 @@ void Checker::is_stuck(const vgpu::Cluster& stuck, Fault& fault) {
             .memory = std::move(memory),
             .fix = fix_of(wait.wrong.id, *wait.cta, *wait.split, its),
             .address = address});
-    if (wait.cta->id == fault.cta && wait.warp->index == fault.warp)
-      fault.id = wait.wrong.id; // with what it has seen
     if (!std::exchange(is_named, true)) {
       fault.id = wait.wrong.id;
       fault.place = vgpu::place_of(code, here.instruction);

@@ -324,6 +324,8 @@ struct Launch {
   };
   std::map<InstId, Remark> remarks;
   void remark(const Code* code, InstId id, std::string text);
+  // Of `remarks`: one for all instructions of which the same is to be said, in the order of the first ones.
+  std::vector<std::string> warnings() const;
   MatrixOutputs late_outputs; // of matrix operations that no handler has computed
   CallbackQueue callbacks;
   TensorMemories tensor_memories;

@@ -33,7 +33,6 @@
 #include "vgpu/engine/warp.h"
 #include "vgpu/memory/place.h"
 #include "vgpu/reports/deadlock.h"
-#include "vgpu/reports/warnings.h"
 
 #include <fmt/format.h>
 
@@ -848,7 +847,7 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
     launch.report.checked_ctas =
         (watched_clusters(config, launch.cta_count / size) - scheduler.canceled_watched()) * size;
   }
-  add_warnings(launch);
+  launch.report.warnings = launch.warnings();
   if (launch.report.fault)
     launch.report.outcome = outcome_of(launch.report.fault->kind);
   return std::move(launch.report);
