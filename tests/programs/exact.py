@@ -258,19 +258,25 @@ def tensor_product(a, b, k_step, least, c=None, scales=None, half=False, fractio
     2^least[0] and 2^least[1]. `scales` are of ue8m0, as exponents: arrays [m, k / k_step] and [k / k_step, n] of
     integers. If `half`, D is f16, to nearest even. Magnitudes near the ends of f32 are not for this.
     """
-    least_a, least_b = least
-    exponents_a, exponents_b = exponents(a, least_a), exponents(b, least_b)
-    d = np.zeros((a.shape[0], b.shape[1]), np.float32) if c is None else c
-    for i in range(a.shape[1] // k_step):
-        of = slice(i * k_step, (i + 1) * k_step)
-        part_a, part_b, part_exponents_a, part_exponents_b = a[:, of], b[of], exponents_a[:, of], exponents_b[of]
-        if scales is not None:
-            scale_a, scale_b = scales[0][:, i, None], scales[1][None, i]
-            part_a, part_b = np.ldexp(part_a, scale_a), np.ldexp(part_b, scale_b)
-            part_exponents_a = part_exponents_a + scale_a.astype(np.int16)
-            part_exponents_b = part_exponents_b + scale_b.astype(np.int16)
-        d = _add_products(part_a, part_b, part_exponents_a, part_exponents_b, d, fraction_bits, half)
-    return d
+    rows_at_once = 32  # what these take stays in the caches
+    parts = []
+    b = np.ascontiguousarray(b)
+    exponents_b = exponents(b, least[1])
+    for first in range(0, len(a), rows_at_once):
+        rows = slice(first, first + rows_at_once)
+        d = np.zeros((len(a[rows]), b.shape[1]), np.float32) if c is None else c[rows]
+        exponents_a = exponents(a[rows], least[0])
+        for i in range(a.shape[1] // k_step):
+            of = slice(i * k_step, (i + 1) * k_step)
+            part_a, part_b, part_exponents_a, part_exponents_b = a[rows, of], b[of], exponents_a[:, of], exponents_b[of]
+            if scales is not None:
+                scale_a, scale_b = scales[0][rows, i, None], scales[1][None, i]
+                part_a, part_b = np.ldexp(part_a, scale_a), np.ldexp(part_b, scale_b)
+                part_exponents_a = part_exponents_a + scale_a.astype(np.int16)
+                part_exponents_b = part_exponents_b + scale_b.astype(np.int16)
+            d = _add_products(part_a, part_b, part_exponents_a, part_exponents_b, d, fraction_bits, half)
+        parts.append(d)
+    return np.concatenate(parts)
 
 
 def scaled_f4_product(a, b, scale_a, scale_b, least=-6):
