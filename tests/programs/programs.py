@@ -1692,8 +1692,8 @@ def tcgen05_gemm():
     )
     # The first sixteen of K of B for the second.
     mutant = Mutant(
-        "tcgen05.mma.cta_group::1.kind::f16 [%r33], %rd9, %rd10, %r144, adds;",
-        "tcgen05.mma.cta_group::1.kind::f16 [%r33], %rd9, %rd8, %r144, adds;",
+        "tcgen05.mma.cta_group::1.kind::f16 [%r32], %rd10, %rd11, %r148, adds;",
+        "tcgen05.mma.cta_group::1.kind::f16 [%r32], %rd10, %rd9, %r148, adds;",
     )
     return Program(launches, mutant, on_gpu=False)
 
@@ -1712,8 +1712,8 @@ def tcgen05_gemm_pair():
     launches = in_every_way(Launch((4,), (192,), args, smem=3 * 32768 + 32768))
     # The even CTA alone hears that a tile is complete.
     mutant = Mutant(
-        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r183], %rs3;",
-        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [%r183];",
+        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r219], %rs2;",
+        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [%r219];",
         "hang",
     )
     return Program(launches, mutant, on_gpu=False)
@@ -1798,8 +1798,8 @@ def tcgen05_gemm_narrow():
         launches.append(launch(entry, a, b, d, k, 128, tiled, [in_memory[width] for width in bits]))
     # Columns from 128 on have the scale factors of those before, in the last 64 of K of a stage.
     mutant = Mutant(
-        "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r15], %rd20;",
-        "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r15], %rd19;",
+        "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r32], %rd26;",
+        "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r32], %rd25;",
     )
     return Program(in_every_way(*launches), mutant, on_gpu=False)
 
@@ -1864,8 +1864,8 @@ def tcgen05_sparse():
         launches.append(Launch((cdiv(n, 128), 1), (192,), args, entry, smem))
     # The other of two columns of metadata.
     mutant = Mutant(
-        "tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd13, %rd14, [%r99], %r96, adds;",
-        "tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd13, %rd14, [%r99], %r100, adds;",
+        "tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd16, %rd17, [%r128], %r137, adds;",
+        "tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd16, %rd17, [%r128], %r133, adds;",
     )
     return Program(in_every_way(*launches), mutant, on_gpu=False)
 
@@ -1895,8 +1895,8 @@ def tcgen05_weights():
     launches.append(Launch((cdiv(n, 64), cdiv(m, 128)), (192,), args, "widened"))
     # Sixteen of K of W for those after it.
     mutant = Mutant(
-        "tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r186], %rd12, %r191, adds;",
-        "tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r182], %rd12, %r191, adds;",
+        "tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r509], %rd21, %r518, adds;",
+        "tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r505], %rd21, %r518, adds;",
     )
     return Program(in_every_way(*launches), mutant, on_gpu=False)
 
@@ -1955,8 +1955,8 @@ def tcgen05_attention():
     launches = in_every_way(*(Launch(grid, (512,), args, kernel, smem) for kernel in kernels))
     # O is corrected only where all rows of a warp need it.
     mutant = Mutant(
-        "vote.sync.any.pred 	%p27, %p26, %r463;",
-        "vote.sync.all.pred 	%p27, %p26, %r463;",
+        "vote.sync.any.pred 	%p33, %p32, %r475;",
+        "vote.sync.all.pred 	%p33, %p32, %r475;",
     )
     return Program(launches, mutant, on_gpu=False)
 

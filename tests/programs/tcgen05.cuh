@@ -1,4 +1,5 @@
-// The instructions of tcgen05 that the programs of this folder have beside those of the checker's kernels.
+// What the programs of tcgen05 of this folder have in common: instructions beside those of the checker's
+// kernels, and how such a kernel begins, passes buffers on, and ends.
 #pragma once
 #include "../check/corpus/kernels/tensor.cuh"
 
@@ -72,3 +73,108 @@ constexpr uint32_t of_tf32 = 2u << 7 | 2u << 10;
                "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to),                                                  \
                "l"(map), "r"(x), "r"(y), "r"(z), "r"(bar)                                                    \
                : "memory")
+
+// ---- how the programs begin, and end
+// Which of `count` buffers is next, and the parity with which a thread waits until it is full; with the other
+// parity, until it is empty, as all are at first.
+template <int count>
+struct Turn {
+  int at = 0;
+  uint32_t parity = 0;
+  __device__ void next() {
+    parity ^= ++at == count;
+    at %= count;
+  }
+};
+
+template <int count>
+__device__ inline void init_mbarriers(uint64_t (&bars)[count], uint32_t arrivals) {
+  for (int i = 0; i < count; ++i)
+    MBAR_INIT(SHARED(&bars[i]), arrivals);
+}
+
+// The mbarriers of buffers that one side fills and the other empties, in turns.
+template <int count>
+struct Ring {
+  uint64_t full[count], empty[count];
+
+  __device__ void init(uint32_t filling, uint32_t emptying) {
+    init_mbarriers(full, filling);
+    init_mbarriers(empty, emptying);
+  }
+  __device__ uint32_t full_at(Turn<count> turn) { return SHARED(&full[turn.at]); }
+  __device__ uint32_t empty_at(Turn<count> turn) { return SHARED(&empty[turn.at]); }
+  __device__ void wait_full(Turn<count> turn) { MBAR_WAIT(full_at(turn), turn.parity); }
+  __device__ void wait_empty(Turn<count> turn) { MBAR_WAIT(empty_at(turn), turn.parity ^ 1); }
+  // For copies of so many bytes: waits for the buffer, and returns the mbarrier that they tell.
+  __device__ uint32_t begin_filling(Turn<count> turn, uint32_t bytes) {
+    wait_empty(turn);
+    MBAR_EXPECT(full_at(turn), bytes);
+    return full_at(turn);
+  }
+};
+
+// Is this the thread that elect.sync names in that warp?
+__device__ inline bool elected_of(uint32_t warp) {
+  uint32_t elected = 0;
+  if (threadIdx.x / 32 == warp)
+    ELECT(elected);
+  return elected;
+}
+
+// All threads call it: one warp allocates columns, for its CTA or for a pair. Then all have their address,
+// and the mbarriers that were initialized before.
+template <int ctas = 1>
+__device__ inline uint32_t begin_tensor_memory(uint32_t* slot, bool allocates, uint32_t columns) {
+  if (allocates) {
+    if constexpr (ctas == 2) {
+      TC2_ALLOC(SHARED(slot), columns);
+      TC2_RELINQUISH();
+    } else {
+      TC_ALLOC(SHARED(slot), columns);
+      TC_RELINQUISH();
+    }
+  }
+  TC_BEFORE();
+  __syncthreads();
+  if constexpr (ctas == 2) {
+    CLUSTER_ARRIVE();
+    CLUSTER_WAIT();
+  }
+  TC_AFTER();
+  return *slot;
+}
+// All threads call it when they have done with the columns.
+template <int ctas = 1>
+__device__ inline void end_tensor_memory(uint32_t address, bool allocated, uint32_t columns) {
+  __syncwarp();
+  TC_BEFORE();
+  __syncthreads();
+  if constexpr (ctas == 2) {
+    CLUSTER_ARRIVE();
+    CLUSTER_WAIT();
+    if (allocated)
+      TC2_DEALLOC(address, columns);
+  } else if (allocated) {
+    TC_DEALLOC(address, columns);
+  }
+}
+
+// The address of the same column in the quarter of the lanes that this warp can access.
+__device__ inline uint32_t lanes_of_warp(uint32_t address) {
+  return address + (threadIdx.x / 32 % 4 << 21);
+}
+
+// A lane's 32 columns.
+__device__ inline void load_columns(uint32_t (&r)[32], uint32_t from) {
+  TC_LD32(r, from);
+  TC_WAIT_LD();
+}
+
+// 32 columns of a row of D, without those past the edges.
+__device__ inline void store_columns(float* d, int row, int column, int m, int n, const uint32_t (&r)[32]) {
+#pragma unroll
+  for (int j = 0; j < 32; ++j)
+    if (row < m && column + j < n)
+      d[(size_t)row * n + column + j] = __uint_as_float(r[j]);
+}

@@ -24,10 +24,11 @@ constexpr int dim = 64, block = 128, buffers = 3;
 constexpr uint32_t tile_bytes = block * dim * 2;
 
 struct Barriers {
-  uint64_t q_full[2], kv_full[buffers], kv_empty[buffers]; // tiles in shared memory
-  uint64_t s_full[2], p_full[2];                           // S of the multiplying warp, P of a softmax
-  uint64_t o_full[2], o_ready[2];                          // O is summed; is corrected, for the next sum
-  uint64_t row_full[2], row_empty[2];                      // a number a row, of a softmax for the correction
+  Ring<buffers> kv; // tiles in shared memory
+  uint64_t q_full[2];
+  uint64_t s_full[2], p_full[2];  // S of the multiplying warp, P of a softmax
+  uint64_t o_full[2], o_ready[2]; // O is summed; is corrected, for the next sum
+  Ring<1> row[2];                 // a number a row, of a softmax for the correction
 };
 
 __device__ float2 fma2(float2 a, float2 b, float2 c) {
@@ -85,12 +86,11 @@ __device__ void copy(const TensorMap* q, const TensorMap* k, const TensorMap* v,
     TMA_LOAD_3D(tiles + i * tile_bytes, q, 0, (blockIdx.x * 2 + i) * block, blockIdx.y,
                 SHARED(&bars.q_full[i]));
   }
+  Turn<buffers> buffer;
 #pragma unroll 1
-  for (int n = 0; n < 2 * blocks; ++n) {
-    uint32_t full = SHARED(&bars.kv_full[n % buffers]), to = tiles + (2 + n % buffers) * tile_bytes;
-    MBAR_WAIT(SHARED(&bars.kv_empty[n % buffers]), (n / buffers & 1) ^ 1);
-    MBAR_EXPECT(full, tile_bytes);
-    TMA_LOAD_3D(to, n % 2 ? v : k, 0, n / 2 * block, blockIdx.y, full);
+  for (int n = 0; n < 2 * blocks; ++n, buffer.next()) {
+    uint32_t full = bars.kv.begin_filling(buffer, tile_bytes);
+    TMA_LOAD_3D(tiles + (2 + buffer.at) * tile_bytes, n % 2 ? v : k, 0, n / 2 * block, blockIdx.y, full);
   }
 }
 
@@ -105,19 +105,23 @@ __device__ void multiply_qk(uint32_t tiles, Barriers& bars, Columns<overlaps> at
 
 template <bool overlaps>
 __device__ void multiply(uint32_t tiles, Barriers& bars, Columns<overlaps> at, int blocks) {
-  MBAR_WAIT(SHARED(&bars.kv_full[0]), 0);
+  Turn<buffers> of_k, of_v;
+  bars.kv.wait_full(of_k);
   for (int i = 0; i < 2; ++i) {
     MBAR_WAIT(SHARED(&bars.q_full[i]), 0);
-    multiply_qk(tiles, bars, at, i, 0);
+    multiply_qk(tiles, bars, at, i, of_k.at);
   }
-  TC_COMMIT(SHARED(&bars.kv_empty[0]));
+  TC_COMMIT(bars.kv.empty_at(of_k));
 #pragma unroll 1
   for (int j = 0; j < blocks; ++j) {
-    int of_v = 2 * j + 1, of_k = 2 * j + 2;
-    uint64_t v = columns_descriptor(tiles + (2 + of_v % buffers) * tile_bytes, tile_bytes);
-    MBAR_WAIT(SHARED(&bars.kv_full[of_v % buffers]), of_v / buffers & 1);
+    of_v = of_k;
+    of_v.next();
+    of_k = of_v;
+    of_k.next();
+    uint64_t v = columns_descriptor(tiles + (2 + of_v.at) * tile_bytes, tile_bytes);
+    bars.kv.wait_full(of_v);
     if (j + 1 < blocks)
-      MBAR_WAIT(SHARED(&bars.kv_full[of_k % buffers]), of_k / buffers & 1);
+      bars.kv.wait_full(of_k);
 #pragma unroll 1
     for (int i = 0; i < 2; ++i) {
       MBAR_WAIT(SHARED(&bars.p_full[i]), j & 1);
@@ -129,26 +133,26 @@ __device__ void multiply(uint32_t tiles, Barriers& bars, Columns<overlaps> at, i
                  j + step != 0);
       TC_COMMIT(SHARED(&bars.o_full[i]));
       if (j + 1 < blocks)
-        multiply_qk(tiles, bars, at, i, of_k % buffers);
+        multiply_qk(tiles, bars, at, i, of_k.at);
     }
-    TC_COMMIT(SHARED(&bars.kv_empty[of_v % buffers]));
+    TC_COMMIT(bars.kv.empty_at(of_v));
     if (j + 1 < blocks)
-      TC_COMMIT(SHARED(&bars.kv_empty[of_k % buffers]));
+      TC_COMMIT(bars.kv.empty_at(of_k));
   }
 }
 
 template <bool overlaps>
 __device__ void softmax(Barriers& bars, float* number, Columns<overlaps> at, int i, int keys, float scale) {
-  uint32_t lanes = threadIdx.x / 32 % 4 << 21;
   int blocks = (keys + block - 1) / block;
   float max = -INFINITY, sum = 0;
+  Turn<1> row;
 #pragma unroll 1
   for (int j = 0; j < blocks; ++j) {
     uint32_t s[4][32];
     MBAR_WAIT(SHARED(&bars.s_full[i]), j & 1);
     TC_AFTER();
     for (int c = 0; c < 4; ++c)
-      TC_LD32(s[c], at.s(i) + lanes + 32 * c);
+      TC_LD32(s[c], lanes_of_warp(at.s(i)) + 32 * c);
     TC_WAIT_LD();
     float new_max = max;
 #pragma unroll
@@ -164,9 +168,10 @@ __device__ void softmax(Barriers& bars, float* number, Columns<overlaps> at, int
     }
     max = new_max;
     if (j > 0) {
-      MBAR_WAIT(SHARED(&bars.row_empty[i]), j & 1);
+      bars.row[i].wait_empty(row);
       *number = factor;
-      MBAR_ARRIVE(SHARED(&bars.row_full[i]));
+      MBAR_ARRIVE(bars.row[i].full_at(row));
+      row.next();
     }
     float from = -__fmul_rn(max, scale);
     float2 sums = make_float2(__fmul_rn(sum, factor), 0.0f);
@@ -183,40 +188,39 @@ __device__ void softmax(Barriers& bars, float* number, Columns<overlaps> at, int
         __half2 pair = __float22half2_rn(x);
         p[c] = *reinterpret_cast<uint32_t*>(&pair);
       }
-      TC_ST32(at.p(i) + lanes + 32 * half, p);
+      TC_ST32(lanes_of_warp(at.p(i)) + 32 * half, p);
     }
     TC_WAIT_ST();
     TC_BEFORE();
     MBAR_ARRIVE(SHARED(&bars.p_full[i]));
     sum = __fadd_rn(sums.x, sums.y);
   }
-  MBAR_WAIT(SHARED(&bars.row_empty[i]), blocks & 1);
+  bars.row[i].wait_empty(row);
   *number = sum;
-  MBAR_ARRIVE(SHARED(&bars.row_full[i]));
+  MBAR_ARRIVE(bars.row[i].full_at(row));
 }
 
 template <bool overlaps>
 __device__ void correct(Barriers& bars, const float (*numbers)[block], Columns<overlaps> at, __half* o,
                         int queries, int blocks) {
   int t = threadIdx.x % 128;
-  uint32_t lanes = t / 32 << 21;
+  Turn<1> row;
 #pragma unroll 1
-  for (int j = 1; j <= blocks; ++j)
+  for (int j = 1; j <= blocks; ++j, row.next())
 #pragma unroll 1
     for (int i = 0; i < 2; ++i) {
-      MBAR_WAIT(SHARED(&bars.row_full[i]), (j & 1) ^ 1);
+      bars.row[i].wait_full(row);
       float factor = numbers[i][t];
-      MBAR_ARRIVE(SHARED(&bars.row_empty[i]));
+      MBAR_ARRIVE(bars.row[i].empty_at(row));
       MBAR_WAIT(SHARED(&bars.o_full[i]), (j & 1) ^ 1);
       TC_AFTER();
-      uint32_t o_at = at.o(i) + lanes, r[32];
+      uint32_t o_at = lanes_of_warp(at.o(i)), r[32];
       if (j == blocks) {
         int query = (blockIdx.x * 2 + i) * block + t;
         float inverse = __frcp_rn(factor);
 #pragma unroll 1
         for (int c = 0; c < dim; c += 32) {
-          TC_LD32(r, o_at + c);
-          TC_WAIT_LD();
+          load_columns(r, o_at + c);
 #pragma unroll
           for (int n = 0; n < 32; n += 2)
             if (query < queries)
@@ -228,8 +232,7 @@ __device__ void correct(Barriers& bars, const float (*numbers)[block], Columns<o
         if (__any_sync(0xffffffff, factor < 1.0f))
 #pragma unroll 1
           for (int c = 0; c < dim; c += 32) {
-            TC_LD32(r, o_at + c);
-            TC_WAIT_LD();
+            load_columns(r, o_at + c);
             for (int n = 0; n < 32; ++n)
               r[n] = __float_as_uint(__fmul_rn(__uint_as_float(r[n]), factor));
             TC_ST32(o_at + c, r);
@@ -249,30 +252,18 @@ __device__ void attend(const TensorMap* q, const TensorMap* k, const TensorMap* 
   __shared__ float numbers[2][block];
   __shared__ uint32_t slot;
   int t = threadIdx.x, warp = t / 32, blocks = (keys + block - 1) / block;
-  if (t == 0) {
-    for (int i = 0; i < buffers; ++i) {
-      MBAR_INIT(SHARED(&bars.kv_full[i]), 1);
-      MBAR_INIT(SHARED(&bars.kv_empty[i]), 1);
-    }
-    for (int i = 0; i < 2; ++i) {
-      MBAR_INIT(SHARED(&bars.q_full[i]), 1);
-      MBAR_INIT(SHARED(&bars.s_full[i]), 1);
-      MBAR_INIT(SHARED(&bars.p_full[i]), 128);
-      MBAR_INIT(SHARED(&bars.o_full[i]), 1);
-      MBAR_INIT(SHARED(&bars.o_ready[i]), 128);
-      MBAR_INIT(SHARED(&bars.row_full[i]), 128);
-      MBAR_INIT(SHARED(&bars.row_empty[i]), 128);
-    }
+  if (elected_of(0)) {
+    bars.kv.init(1, 1);
+    init_mbarriers(bars.q_full, 1);
+    init_mbarriers(bars.s_full, 1);
+    init_mbarriers(bars.p_full, 128);
+    init_mbarriers(bars.o_full, 1);
+    init_mbarriers(bars.o_ready, 128);
+    for (Ring<1>& row : bars.row)
+      row.init(128, 128);
     FENCE_MBAR_INIT();
   }
-  if (warp == 12) {
-    TC_ALLOC(SHARED(&slot), 512);
-    TC_RELINQUISH();
-  }
-  TC_BEFORE();
-  __syncthreads();
-  TC_AFTER();
-  Columns<overlaps> at{*(volatile uint32_t*)&slot};
+  Columns<overlaps> at{begin_tensor_memory(&slot, warp == 12, 512)};
   if (warp < 8) {
     REGISTERS_TAKE(192);
     softmax(bars, &numbers[warp / 4][t % 128], at, warp / 4, keys, scale);
@@ -281,16 +272,12 @@ __device__ void attend(const TensorMap* q, const TensorMap* k, const TensorMap* 
     correct(bars, numbers, at, o, queries, blocks);
   } else {
     REGISTERS_GIVE(48);
-    if (t == 12 * 32)
+    if (elected_of(12))
       multiply(SHARED(tiles), bars, at, blocks);
-    else if (t == 13 * 32)
+    else if (elected_of(13))
       copy(q, k, v, SHARED(tiles), bars, blocks);
   }
-  __syncwarp();
-  TC_BEFORE();
-  __syncthreads();
-  if (warp == 12)
-    TC_DEALLOC(at.base, 512);
+  end_tensor_memory(at.base, warp == 12, 512);
 }
 
 #define ATTENTION(name, overlaps)                                                                            \

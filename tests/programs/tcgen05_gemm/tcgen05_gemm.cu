@@ -20,10 +20,7 @@ struct StoreF32 {
   Sizes sizes;
   __device__ void begin_tile() {}
   __device__ void row(int row, int column, int, int, const uint32_t (&r)[32]) {
-#pragma unroll
-    for (int j = 0; j < 32; ++j)
-      if (row < sizes.m && column + j < sizes.n)
-        d[(size_t)row * sizes.n + column + j] = __uint_as_float(r[j]);
+    store_columns(d, row, column, sizes.m, sizes.n, r);
   }
   __device__ void end_tile(int, int) {}
   __device__ void end() {}
@@ -70,91 +67,71 @@ struct StoreBf16 {
 
 template <class Store>
 __device__ void gemm(const TensorMap* a, const TensorMap* b, Store store, Sizes sizes, uint8_t* memory) {
-  __shared__ __align__(8) uint64_t full[stages], empty[stages], ready[2], drained[2];
+  __shared__ __align__(8) Ring<stages> tiles_in;
+  __shared__ __align__(8) Ring<2> sums;
   __shared__ uint32_t slot;
-  int t = threadIdx.x, warp = t / 32;
+  int warp = threadIdx.x / 32;
   int tiles_n = (sizes.n + tile_n - 1) / tile_n, tiles = (sizes.m + tile_m - 1) / tile_m * tiles_n;
   int k_tiles = (sizes.k + depth - 1) / depth;
-  if (t == 0) {
-    for (int s = 0; s < stages; ++s) {
-      MBAR_INIT(SHARED(&full[s]), 1);
-      MBAR_INIT(SHARED(&empty[s]), 1);
-    }
-    for (int s = 0; s < 2; ++s) {
-      MBAR_INIT(SHARED(&ready[s]), 1);
-      MBAR_INIT(SHARED(&drained[s]), 128);
-    }
+  if (elected_of(0)) {
+    tiles_in.init(1, 1);
+    sums.init(1, 128);
     FENCE_MBAR_INIT();
   }
-  if (warp == 1) {
-    TC_ALLOC(SHARED(&slot), 2 * tile_n);
-    TC_RELINQUISH();
-  }
-  TC_BEFORE();
-  __syncthreads();
-  TC_AFTER();
-  uint32_t base = *(volatile uint32_t*)&slot;
-  if (t == 0) {
-    int s = 0, phase = 0;
+  uint32_t base = begin_tensor_memory(&slot, warp == 1, 2 * tile_n);
+  if (elected_of(0)) {
+    Turn<stages> stage;
 #pragma unroll 1
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x)
 #pragma unroll 1
-      for (int k = 0; k < k_tiles; ++k) {
-        uint32_t to = SHARED(memory) + s * (a_bytes + b_bytes);
-        MBAR_WAIT(SHARED(&empty[s]), phase ^ 1);
-        MBAR_EXPECT(SHARED(&full[s]), a_bytes + b_bytes);
-        TMA_LOAD(to, a, k * depth, tile / tiles_n * tile_m, SHARED(&full[s]));
-        TMA_LOAD(to + a_bytes, b, k * depth, tile % tiles_n * tile_n, SHARED(&full[s]));
-        phase ^= ++s == stages;
-        s %= stages;
+      for (int k = 0; k < k_tiles; ++k, stage.next()) {
+        uint32_t to = SHARED(memory) + stage.at * (a_bytes + b_bytes);
+        uint32_t full = tiles_in.begin_filling(stage, a_bytes + b_bytes);
+        TMA_LOAD(to, a, k * depth, tile / tiles_n * tile_m, full);
+        TMA_LOAD(to + a_bytes, b, k * depth, tile % tiles_n * tile_n, full);
       }
-  } else if (t == 32) {
-    int s = 0, phase = 0, turn = 0;
+  } else if (elected_of(1)) {
+    Turn<stages> stage;
+    Turn<2> sum;
 #pragma unroll 1
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x, ++turn) {
-      uint32_t acc = base + turn % 2 * tile_n;
-      MBAR_WAIT(SHARED(&drained[turn % 2]), (turn / 2 & 1) ^ 1);
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x, sum.next()) {
+      uint32_t acc = base + sum.at * tile_n;
+      sums.wait_empty(sum);
       TC_AFTER();
 #pragma unroll 1
-      for (int k = 0; k < k_tiles; ++k) {
-        uint32_t from = SHARED(memory) + s * (a_bytes + b_bytes);
+      for (int k = 0; k < k_tiles; ++k, stage.next()) {
+        uint32_t from = SHARED(memory) + stage.at * (a_bytes + b_bytes);
         uint64_t da = tensor_descriptor(from), db = tensor_descriptor(from + a_bytes);
-        MBAR_WAIT(SHARED(&full[s]), phase);
+        tiles_in.wait_full(stage);
         for (int step = 0; step < depth / 16; ++step)
           TC_MMA(acc, da + 2 * step, db + 2 * step, product_shape(tile_m, tile_n), k + step != 0);
-        TC_COMMIT(SHARED(&empty[s]));
-        phase ^= ++s == stages;
-        s %= stages;
+        TC_COMMIT(tiles_in.empty_at(stage));
       }
-      TC_COMMIT(SHARED(&ready[turn % 2]));
+      TC_COMMIT(sums.full_at(sum));
     }
   } else if (warp >= 2) {
-    int turn = 0, quarter = warp % 4, row = quarter * 32 + t % 32;
+    int row = warp % 4 * 32 + threadIdx.x % 32;
+    Turn<2> sum;
 #pragma unroll 1
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x, ++turn) {
-      uint32_t acc = base + turn % 2 * tile_n + (quarter << 21);
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x, sum.next()) {
+      uint32_t acc = lanes_of_warp(base + sum.at * tile_n);
       int first_row = tile / tiles_n * tile_m, first_column = tile % tiles_n * tile_n;
-      MBAR_WAIT(SHARED(&ready[turn % 2]), turn / 2 & 1);
+      sums.wait_full(sum);
       TC_AFTER();
       store.begin_tile();
 #pragma unroll 1
       for (int c = 0; c < tile_n; c += 32) {
         uint32_t r[32];
-        TC_LD32(r, acc + c);
-        TC_WAIT_LD();
+        load_columns(r, acc + c);
         store.row(first_row + row, first_column + c, row, c, r);
       }
       TC_BEFORE();
-      MBAR_ARRIVE(SHARED(&drained[turn % 2]));
+      MBAR_ARRIVE(sums.empty_at(sum));
       store.end_tile(first_row, first_column);
     }
     store.end();
   }
-  __syncwarp();
-  TC_BEFORE();
-  __syncthreads();
-  if (warp == 1)
-    TC_DEALLOC(base, 2 * tile_n);
+  end_tensor_memory(base, warp == 1, 2 * tile_n);
 }
 
 extern __shared__ __align__(1024) uint8_t memory[];

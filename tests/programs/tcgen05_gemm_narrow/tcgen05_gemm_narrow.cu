@@ -76,51 +76,41 @@ __device__ void gemm(const TensorMap* a, const TensorMap* b, const uint8_t* scal
                      // An mbarrier counts no padding.
       stage_bytes = a_bytes / 8 * Kind::a_bits + b_bytes / 8 * Kind::b_bits + scales_a_bytes + scales_b_bytes;
   extern __shared__ __align__(1024) uint8_t memory[];
-  __shared__ __align__(8) uint64_t full[stages], empty[stages], ready;
+  __shared__ __align__(8) Ring<stages> tiles_in;
+  __shared__ __align__(8) uint64_t ready;
   __shared__ uint32_t slot;
-  int t = threadIdx.x, warp = t / 32;
-  if (t == 0) {
-    for (int s = 0; s < stages; ++s) {
-      MBAR_INIT(SHARED(&full[s]), 1);
-      MBAR_INIT(SHARED(&empty[s]), 1);
-    }
+  int warp = threadIdx.x / 32;
+  if (elected_of(0)) {
+    tiles_in.init(1, 1);
     MBAR_INIT(SHARED(&ready), 1);
     FENCE_MBAR_INIT();
   }
-  if (warp == 1) {
-    TC_ALLOC(SHARED(&slot), Kind::columns);
-    TC_RELINQUISH();
-  }
-  TC_BEFORE();
-  __syncthreads();
-  TC_AFTER();
-  uint32_t acc = *(volatile uint32_t*)&slot, tensor_a = acc + tile_n, tensor_b = tensor_a + 4 * Kind::scales;
+  uint32_t acc = begin_tensor_memory(&slot, warp == 1, Kind::columns), tensor_a = acc + tile_n,
+           tensor_b = tensor_a + 4 * Kind::scales;
   // Tiles of A and B, then scale factors: a stage of these is no multiple of 1024 bytes.
   uint32_t tiles_at = SHARED(memory), scales_at = tiles_at + stages * (a_bytes + b_bytes);
-  if (t == 0) {
+  Turn<stages> stage;
+  if (elected_of(0)) {
 #pragma unroll 1
-    for (int k = 0; k < k_tiles; ++k) {
-      int s = k % stages;
-      uint32_t to = tiles_at + s * (a_bytes + b_bytes), full_at = SHARED(&full[s]);
-      uint32_t scales_to = scales_at + s * (scales_a_bytes + scales_b_bytes);
-      MBAR_WAIT(SHARED(&empty[s]), (k / stages & 1) ^ 1);
-      MBAR_EXPECT(full_at, stage_bytes);
-      TMA_LOAD(to, a, k * 128, blockIdx.y * tile_m, full_at);
-      TMA_LOAD(to + a_bytes, b, k * 128, blockIdx.x * tile_n, full_at);
+    for (int k = 0; k < k_tiles; ++k, stage.next()) {
+      uint32_t to = tiles_at + stage.at * (a_bytes + b_bytes);
+      uint32_t scales_to = scales_at + stage.at * (scales_a_bytes + scales_b_bytes);
+      uint32_t full = tiles_in.begin_filling(stage, stage_bytes);
+      TMA_LOAD(to, a, k * 128, blockIdx.y * tile_m, full);
+      TMA_LOAD(to + a_bytes, b, k * 128, blockIdx.x * tile_n, full);
       if (Kind::scales) {
-        BULK_LOAD(scales_to, scales_a + (blockIdx.y * k_tiles + k) * scales_a_bytes, scales_a_bytes, full_at);
+        BULK_LOAD(scales_to, scales_a + (blockIdx.y * k_tiles + k) * scales_a_bytes, scales_a_bytes, full);
         BULK_LOAD(scales_to + scales_a_bytes, scales_b + (blockIdx.x * k_tiles + k) * scales_b_bytes,
-                  scales_b_bytes, full_at);
+                  scales_b_bytes, full);
       }
     }
-  } else if (t == 32) {
+  } else if (elected_of(1)) {
 #pragma unroll 1
-    for (int k = 0; k < k_tiles; ++k) {
-      int s = k % stages;
-      uint32_t from = tiles_at + s * (a_bytes + b_bytes);
-      uint32_t scales_from = scales_at + s * (scales_a_bytes + scales_b_bytes);
+    for (int k = 0; k < k_tiles; ++k, stage.next()) {
+      uint32_t from = tiles_at + stage.at * (a_bytes + b_bytes);
+      uint32_t scales_from = scales_at + stage.at * (scales_a_bytes + scales_b_bytes);
       uint64_t da = tensor_descriptor(from), db = tensor_descriptor(from + a_bytes);
-      MBAR_WAIT(SHARED(&full[s]), k / stages & 1);
+      tiles_in.wait_full(stage);
       // The copies follow the products before them, and the products the copies: one thread's, in a pipeline.
       for (int i = 0; i < int(scales_a_bytes / 512); ++i)
         TC_CP_SCALES(tensor_a + 4 * i, scales_descriptor(scales_from + 512 * i));
@@ -128,38 +118,31 @@ __device__ void gemm(const TensorMap* a, const TensorMap* b, const uint8_t* scal
         TC_CP_SCALES(tensor_b + 4 * i, scales_descriptor(scales_from + scales_a_bytes + 512 * i));
       for (int step = 0; step < 4; ++step)
         Kind::multiply(acc, da + 2 * step, db + 2 * step, tensor_a, tensor_b, step, k + step != 0);
-      TC_COMMIT(SHARED(&empty[s]));
+      TC_COMMIT(tiles_in.empty_at(stage));
     }
     TC_COMMIT(SHARED(&ready));
   } else if (warp >= 2) {
-    int quarter = warp % 4, row = blockIdx.y * tile_m + quarter * 32 + t % 32;
+    int row = blockIdx.y * tile_m + warp % 4 * 32 + threadIdx.x % 32;
     MBAR_WAIT(SHARED(&ready), 0);
     TC_AFTER();
 #pragma unroll 1
     for (int c = 0; c < tile_n; c += 32) {
       int column = blockIdx.x * tile_n + c;
       uint32_t r[32];
-      if (Kind::halves)
-        TC_LD32_PACKED(r, acc + (quarter << 21) + c);
-      else
-        TC_LD32(r, acc + (quarter << 21) + c);
-      TC_WAIT_LD();
+      if constexpr (Kind::halves) {
+        TC_LD32_PACKED(r, lanes_of_warp(acc) + c);
+        TC_WAIT_LD();
 #pragma unroll
-      for (int j = 0; j < 32; ++j)
-        if (row < m && column + j < n) {
-          size_t at = (size_t)row * n + column + j;
-          if (Kind::halves)
-            static_cast<uint16_t*>(d)[at] = r[j / 2] >> j % 2 * 16;
-          else
-            static_cast<uint32_t*>(d)[at] = r[j];
-        }
+        for (int j = 0; j < 32; ++j)
+          if (row < m && column + j < n)
+            static_cast<uint16_t*>(d)[(size_t)row * n + column + j] = r[j / 2] >> j % 2 * 16;
+      } else {
+        load_columns(r, lanes_of_warp(acc) + c);
+        store_columns(static_cast<float*>(d), row, column, m, n, r);
+      }
     }
   }
-  __syncwarp();
-  TC_BEFORE();
-  __syncthreads();
-  if (warp == 1)
-    TC_DEALLOC(acc, Kind::columns);
+  end_tensor_memory(acc, warp == 1, Kind::columns);
 }
 
 #define GEMM(name, Kind)                                                                                     \

@@ -39,75 +39,56 @@ __device__ void gemm(const TensorMap* a, const TensorMap* b, const uint8_t* meta
   constexpr uint32_t metadata_bytes = Kind::metadata_bytes;
   constexpr int columns = 256, metadata_columns = metadata_bytes / 512, box = 128 / Kind::element_bytes;
   extern __shared__ __align__(1024) uint8_t memory[];
-  __shared__ __align__(8) uint64_t full[stages], empty[stages], ready;
+  __shared__ __align__(8) Ring<stages> tiles_in;
+  __shared__ __align__(8) uint64_t ready;
   __shared__ uint32_t slot;
-  int t = threadIdx.x, warp = t / 32;
-  if (t == 0) {
-    for (int s = 0; s < stages; ++s) {
-      MBAR_INIT(SHARED(&full[s]), 1);
-      MBAR_INIT(SHARED(&empty[s]), 1);
-    }
+  int warp = threadIdx.x / 32;
+  if (elected_of(0)) {
+    tiles_in.init(1, 1);
     MBAR_INIT(SHARED(&ready), 1);
     FENCE_MBAR_INIT();
   }
-  if (warp == 1) {
-    TC_ALLOC(SHARED(&slot), columns);
-    TC_RELINQUISH();
-  }
-  TC_BEFORE();
-  __syncthreads();
-  TC_AFTER();
-  uint32_t acc = *(volatile uint32_t*)&slot;
-  if (t == 0) {
+  uint32_t acc = begin_tensor_memory(&slot, warp == 1, columns);
+  Turn<stages> stage;
+  if (elected_of(0)) {
 #pragma unroll 1
-    for (int k = 0; k < k_tiles; ++k) {
-      int s = k % stages;
-      uint32_t to = SHARED(memory) + s * (a_bytes + 2 * b_bytes), full_at = SHARED(&full[s]);
-      MBAR_WAIT(SHARED(&empty[s]), (k / stages & 1) ^ 1);
-      MBAR_EXPECT(full_at, a_bytes + 2 * b_bytes + metadata_bytes);
-      TMA_LOAD(to, a, k * box, blockIdx.y * tile_m, full_at);
-      TMA_LOAD(to + a_bytes, b, 2 * k * box, blockIdx.x * tile_n, full_at);
-      TMA_LOAD(to + a_bytes + b_bytes, b, (2 * k + 1) * box, blockIdx.x * tile_n, full_at);
-      BULK_LOAD(SHARED(memory) + stages * (a_bytes + 2 * b_bytes) + s * metadata_bytes,
-                metadata + (blockIdx.y * k_tiles + k) * metadata_bytes, metadata_bytes, full_at);
+    for (int k = 0; k < k_tiles; ++k, stage.next()) {
+      uint32_t to = SHARED(memory) + stage.at * (a_bytes + 2 * b_bytes);
+      uint32_t full = tiles_in.begin_filling(stage, a_bytes + 2 * b_bytes + metadata_bytes);
+      TMA_LOAD(to, a, k * box, blockIdx.y * tile_m, full);
+      TMA_LOAD(to + a_bytes, b, 2 * k * box, blockIdx.x * tile_n, full);
+      TMA_LOAD(to + a_bytes + b_bytes, b, (2 * k + 1) * box, blockIdx.x * tile_n, full);
+      BULK_LOAD(SHARED(memory) + stages * (a_bytes + 2 * b_bytes) + stage.at * metadata_bytes,
+                metadata + (blockIdx.y * k_tiles + k) * metadata_bytes, metadata_bytes, full);
     }
-  } else if (t == 32) {
+  } else if (elected_of(1)) {
 #pragma unroll 1
-    for (int k = 0; k < k_tiles; ++k) {
-      int s = k % stages;
-      uint32_t from = SHARED(memory) + s * (a_bytes + 2 * b_bytes);
+    for (int k = 0; k < k_tiles; ++k, stage.next()) {
+      uint32_t from = SHARED(memory) + stage.at * (a_bytes + 2 * b_bytes);
       uint64_t da = tensor_descriptor(from), db = tensor_descriptor(from + a_bytes);
       // Two buffers, in turns.
       uint32_t metadata_at = acc + tile_n + k % 2 * metadata_columns;
-      MBAR_WAIT(SHARED(&full[s]), k / stages & 1);
-      Kind::copy(metadata_at, SHARED(memory) + stages * (a_bytes + 2 * b_bytes) + s * metadata_bytes);
+      tiles_in.wait_full(stage);
+      Kind::copy(metadata_at, SHARED(memory) + stages * (a_bytes + 2 * b_bytes) + stage.at * metadata_bytes);
       for (int step = 0; step < 4; ++step)
         Kind::multiply(acc, da + 2 * step, db + step / 2 * (b_bytes >> 4) + step % 2 * 4, metadata_at, step,
                        k + step != 0);
-      TC_COMMIT(SHARED(&empty[s]));
+      TC_COMMIT(tiles_in.empty_at(stage));
     }
     TC_COMMIT(SHARED(&ready));
   } else if (warp >= 2) {
-    int quarter = warp % 4, row = blockIdx.y * tile_m + quarter * 32 + t % 32;
+    int row = blockIdx.y * tile_m + warp % 4 * 32 + threadIdx.x % 32;
     MBAR_WAIT(SHARED(&ready), 0);
     TC_AFTER();
 #pragma unroll 1
     for (int c = 0; c < tile_n; c += 32) {
       int column = blockIdx.x * tile_n + c;
       uint32_t r[32];
-      TC_LD32(r, acc + (quarter << 21) + c);
-      TC_WAIT_LD();
-#pragma unroll
-      for (int j = 0; j < 32; ++j)
-        if (row < m && column + j < n)
-          d[(size_t)row * n + column + j] = __uint_as_float(r[j]);
+      load_columns(r, lanes_of_warp(acc) + c);
+      store_columns(d, row, column, m, n, r);
     }
   }
-  __syncwarp();
-  TC_BEFORE();
-  __syncthreads();
-  if (warp == 1)
-    TC_DEALLOC(acc, columns);
+  end_tensor_memory(acc, warp == 1, columns);
 }
 
 #define GEMM(name, Kind)                                                                                     \
