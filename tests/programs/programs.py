@@ -129,6 +129,8 @@ class Program:
     mutant: Mutant
     name: str = field(default="")
     on_gpu: bool = True  # False: the module is of a target that no GPU at hand has
+    # Launches that take long to check or to compute the reference of: they run without --check, and not the mutant.
+    large: Callable[[], list] = list
 
 
 programs: dict[str, Callable[[], Program]] = {}
@@ -1650,10 +1652,23 @@ def mma_ldmatrix_gemm():
 # ---- Tensor cores of sm_100 ---------------------------------------------------------------------------------
 
 
-def in_every_way(*launches):
-    """Each launch as it is, late, at random times, and in eight schedules."""
-    ways = [[], ["--async", "late"], ["--async", "random", "--seed", "3"], ["--explore", "8"]]
+def in_ways(launches, *ways):
     return [dataclasses.replace(launch, options=way) for way in ways for launch in launches]
+
+
+def in_every_way(launches):
+    """Each launch as it is, late, at random times, and in eight schedules."""
+    return in_ways(launches, [], ["--async", "late"], ["--async", "random", "--seed", "3"], ["--explore", "8"])
+
+
+def small_and_large(launches, small, large, mutant):
+    """A program whose launches of the sizes `small` run in every way, those of `large` as they are and late."""
+    return Program(
+        in_every_way(launches(*small)),
+        mutant,
+        on_gpu=False,
+        large=lambda: in_ways(launches(*large), [], ["--async", "late"]),
+    )
 
 
 def to_bf16(x):
@@ -1679,44 +1694,49 @@ BF16_LEAST = (-126, -126)
 
 @program
 def tcgen05_gemm():
-    r, m, n, k = rng(), 500, 456, 424
-    a, b = r.standard_normal((m, k)).astype(np.float16), r.standard_normal((n, k)).astype(np.float16)
-    a32, b32 = (padded(x.astype(np.float32), 16, 1) for x in (a, b))
-    d = exact.tensor_product(a32, b32.T, 16, F16_LEAST)
-    sizes = Bytes(np.array([m, n, k], np.int32))
-    f32 = [TensorMap(4, "f16", [k, m], [64, 128]), TensorMap(5, "f16", [k, n], [64, 128]), Out(d), sizes, In(a), In(b)]
-    bf16 = [*f32[:2], TensorMap(6, "bf16", [n, m], [64, 128]), sizes, In(a), In(b), Out(to_bf16(d))]
-    smem = 3 * 32768
-    launches = in_every_way(
-        Launch((5,), (192,), f32, "gemm_f32", smem), Launch((5,), (192,), bf16, "gemm_bf16", smem + 32768)
-    )
+    def launches(m, n, k, ctas):
+        r, smem = rng(), 3 * 32768
+        a, b = r.standard_normal((m, k)).astype(np.float16), r.standard_normal((n, k)).astype(np.float16)
+        a32, b32 = (padded(x.astype(np.float32), 16, 1) for x in (a, b))
+        d = exact.tensor_product(a32, b32.T, 16, F16_LEAST)
+        sizes = Bytes(np.array([m, n, k], np.int32))
+        maps = [TensorMap(at, "f16", [k, size], [64, 128]) for at, size in ((4, m), (5, n))]
+        f32 = [*maps, Out(d), sizes, In(a), In(b)]
+        bf16 = [*maps, TensorMap(6, "bf16", [n, m], [64, 128]), sizes, In(a), In(b), Out(to_bf16(d))]
+        return [
+            Launch((ctas,), (192,), f32, "gemm_f32", smem),
+            Launch((ctas,), (192,), bf16, "gemm_bf16", smem + 32768),
+        ]
+
     # The first sixteen of K of B for the second.
     mutant = Mutant(
         "tcgen05.mma.cta_group::1.kind::f16 [%r32], %rd10, %rd11, %r148, adds;",
         "tcgen05.mma.cta_group::1.kind::f16 [%r32], %rd10, %rd9, %r148, adds;",
     )
-    return Program(launches, mutant, on_gpu=False)
+    return small_and_large(launches, (136, 264, 232, 2), (520, 568, 584, 5), mutant)
 
 
 @program
 def tcgen05_gemm_pair():
-    r, m, n, k = rng(), 520, 456, 344
-    a, b = (to_bf16(r.standard_normal(shape).astype(np.float32)) for shape in ((m, k), (k, n)))
-    d = exact.tensor_product(padded(from_bf16(a), 16, 1), padded(from_bf16(b), 16, 0), 16, BF16_LEAST)
-    maps = [
-        TensorMap(6, "bf16", [k, m], [64, 128]),
-        TensorMap(7, "bf16", [n, k], [64, 64]),
-        TensorMap(8, "f32", [n, m], [32, 128]),
-    ]
-    args = [*maps, *(Value("s32", v) for v in (m, n, k)), In(a), In(b), Out(d)]
-    launches = in_every_way(Launch((4,), (192,), args, smem=3 * 32768 + 32768))
+    def launches(m, n, k):
+        r = rng()
+        a, b = (to_bf16(r.standard_normal(shape).astype(np.float32)) for shape in ((m, k), (k, n)))
+        d = exact.tensor_product(padded(from_bf16(a), 16, 1), padded(from_bf16(b), 16, 0), 16, BF16_LEAST)
+        maps = [
+            TensorMap(6, "bf16", [k, m], [64, 128]),
+            TensorMap(7, "bf16", [n, k], [64, 64]),
+            TensorMap(8, "f32", [n, m], [32, 128]),
+        ]
+        args = [*maps, *(Value("s32", v) for v in (m, n, k)), In(a), In(b), Out(d)]
+        return [Launch((4,), (192,), args, smem=3 * 32768 + 32768)]
+
     # The even CTA alone hears that a tile is complete.
     mutant = Mutant(
         "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r219], %rs2;",
         "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [%r219];",
         "hang",
     )
-    return Program(launches, mutant, on_gpu=False)
+    return small_and_large(launches, (520, 264, 232), (520, 568, 584), mutant)
 
 
 E4M3, E5M2, E3M2, E2M3, E2M1 = (4, 3), (5, 2), (3, 2), (2, 3), (2, 1)  # bits of exponent and fraction
@@ -1746,62 +1766,73 @@ def scale_tiles(scales, tile):
     return np.ascontiguousarray(of.transpose(0, 4, 1, 3, 2, 5))
 
 
-@program
-def tcgen05_gemm_narrow():
-    r, m, n = rng(), 200, 296
+def narrow_launches(m, n, k, n_of_fp4, k_of_fp4, k_of_packed):
+    """Of each kernel of tcgen05_gemm_narrow."""
+    r = rng()
 
-    def launch(entry, a, b, d, k_bytes, tile_n, scales=(np.zeros(0, np.uint8),) * 2, types=("u8", "u8")):
+    def launch(entry, a, b, d, k_bytes, scales=(np.zeros(0, np.uint8),) * 2, types=("u8", "u8"), tile_n=128):
+        m, n = d.shape
         maps = [TensorMap(8 + i, types[i], [k_bytes, size], [128, (128, tile_n)[i]]) for i, size in enumerate((m, n))]
         args = [*maps, *map(In, scales), Out(d), Value("s32", m), Value("s32", n), Value("s32", cdiv(k_bytes, 128))]
         smem = 3 * 128 * (128 + tile_n) + 3 * 512 * {128: 2, 256: 12}[tile_n]
         return Launch((cdiv(n, tile_n), cdiv(m, 128)), (192,), [*args, In(a), In(b)], entry, smem)
 
-    launches = []
-    k = 432
-    for entry, format_b, half in (("gemm_fp8", E5M2, False), ("gemm_fp8_to_f16", E4M3, True)):
+    def fp8(entry, format_b, half=False):
         a, b = narrow(r, (m, k), E4M3), narrow(r, (n, k), format_b)
-        values = [padded(exact.from_bits(x, *f), 32, 1) for x, f in ((a, E4M3), (b, format_b))]
         if half:  # of a size that f16 holds
             a, b = a & 0xBF, b & 0xBF
-            values = [padded(exact.from_bits(x, *E4M3), 32, 1) for x in (a, b)]
+        values = [padded(exact.from_bits(x, *f), 32, 1) for x, f in ((a, E4M3), (b, format_b))]
         d = exact.tensor_product(values[0], values[1].T, 32, (-6, NARROW_LEAST[format_b]), half=half)
-        launches.append(launch(entry, a, b, d.astype(np.float16) if half else d, k, 128))
+        return launch(entry, a, b, d.astype(np.float16) if half else d, k)
 
-    a, b = narrow(r, (m, k), E4M3), narrow(r, (n, k), E4M3)
-    scales = [r.randint(127 - 9, 127 + 9, (rows, cdiv(k, 32))).astype(np.uint8) for rows in (m, n)]
-    values = [padded(exact.from_bits(x, *E4M3), 32, 1) for x in (a, b)]
-    powers = [x.astype(np.int32) - 127 for x in scales]
-    d = exact.tensor_product(values[0], values[1].T, 32, (-6, -6), scales=(powers[0], powers[1].T))
-    launches.append(launch("gemm_mxfp8", a, b, d, k, 128, [scale_tiles(x, 128) for x in scales]))
+    def mxfp8():
+        a, b = narrow(r, (m, k), E4M3), narrow(r, (n, k), E4M3)
+        scales = [r.randint(127 - 9, 127 + 9, (rows, cdiv(k, 32))).astype(np.uint8) for rows in (m, n)]
+        values = [padded(exact.from_bits(x, *E4M3), 32, 1) for x in (a, b)]
+        powers = [x.astype(np.int32) - 127 for x in scales]
+        d = exact.tensor_product(values[0], values[1].T, 32, (-6, -6), scales=(powers[0], powers[1].T))
+        return launch("gemm_mxfp8", a, b, d, k, [scale_tiles(x, 128) for x in scales])
 
-    k = 608
-    codes = [narrow(r, (rows, k), E2M1) for rows in (m, n)]
-    a, b = (x[:, ::2] | x[:, 1::2] << 4 for x in codes)
-    scales = [r.randint(0, 0x7F, (rows, k // 16)).astype(np.uint8) for rows in (m, n)]
-    values = [padded(exact.from_bits(x, *E2M1), 64, 1) for x in codes]
-    factors = [padded(exact.from_bits(x, *E4M3), 4, 1) for x in scales]
-    d = exact.scaled_f4_product(values[0], values[1].T, factors[0], factors[1].T)
-    tiled = [scale_tiles(padded(x, 16, 1), tile) for x, tile in zip(scales, (128, 256))]
-    launches.append(launch("gemm_nvfp4", a, b, d, k // 2, 256, tiled))
-    k, in_memory = 384, {4: "b4x16_p64", 6: "b6x16_p32"}
-    for entry, formats in (("gemm_f4f6", (E2M1, E3M2)), ("gemm_mxf6f4", (E2M3, E2M1))):
+    def nvfp4(n, k):
+        codes = [narrow(r, (rows, k), E2M1) for rows in (m, n)]
+        a, b = (x[:, ::2] | x[:, 1::2] << 4 for x in codes)
+        scales = [r.randint(0, 0x7F, (rows, k // 16)).astype(np.uint8) for rows in (m, n)]
+        values = [padded(exact.from_bits(x, *E2M1), 64, 1) for x in codes]
+        factors = [padded(exact.from_bits(x, *E4M3), 4, 1) for x in scales]
+        d = exact.scaled_f4_product(values[0], values[1].T, factors[0], factors[1].T)
+        tiled = [scale_tiles(padded(x, 16, 1), tile) for x, tile in zip(scales, (128, 256))]
+        return launch("gemm_nvfp4", a, b, d, k // 2, tiled, tile_n=256)
+
+    def of_packed(entry, formats, is_scaled, k):
         codes = [narrow(r, (rows, k), format) for rows, format in zip((m, n), formats)]
         values = [exact.from_bits(x, *format) for x, format in zip(codes, formats)]
         scales = [r.randint(127 - 9, 127 + 9, (rows, k // 32)).astype(np.uint8) for rows in (m, n)]
         powers = scales[0].astype(np.int32) - 127, scales[1].T.astype(np.int32) - 127
         least = [NARROW_LEAST[format] for format in formats]
-        is_scaled = entry == "gemm_mxf6f4"
         d = exact.tensor_product(values[0], values[1].T, 32, least, scales=powers if is_scaled else None)
         bits = [1 + sum(format) for format in formats]
         a, b = (packed(x, width) for x, width in zip(codes, bits))
         tiled = [scale_tiles(x, 128) for x in scales] if is_scaled else (np.zeros(0, np.uint8),) * 2
-        launches.append(launch(entry, a, b, d, k, 128, tiled, [in_memory[width] for width in bits]))
+        return launch(entry, a, b, d, k, tiled, [{4: "b4x16_p64", 6: "b6x16_p32"}[width] for width in bits])
+
+    return [
+        fp8("gemm_fp8", E5M2),
+        fp8("gemm_fp8_to_f16", E4M3, half=True),
+        mxfp8(),
+        nvfp4(n_of_fp4, k_of_fp4),
+        of_packed("gemm_f4f6", (E2M1, E3M2), False, k_of_packed),
+        of_packed("gemm_mxf6f4", (E2M3, E2M1), True, k_of_packed),
+    ]
+
+
+@program
+def tcgen05_gemm_narrow():
     # Columns from 128 on have the scale factors of those before, in the last 64 of K of a stage.
     mutant = Mutant(
         "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r32], %rd26;",
         "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r32], %rd25;",
     )
-    return Program(in_every_way(*launches), mutant, on_gpu=False)
+    return small_and_large(narrow_launches, (136, 136, 432, 264, 864, 512), (520, 568, 592, 568, 1120, 640), mutant)
 
 
 def two_of_four(r, rows, k):
@@ -1838,13 +1869,8 @@ def metadata_of_8_bits(codes):
 
 @program
 def tcgen05_sparse():
-    r, m, n = rng(), 100, 168
-    launches = []
-    for entry, k_step, type, metadata_of in (
-        ("sparse_f16", 32, "f16", metadata_of_f16),
-        ("sparse_e4m3", 64, "u8", metadata_of_8_bits),
-    ):
-        k, stage = 13 * k_step, 4 * k_step
+    def launch(r, entry, m, n, k_step, steps, type, metadata_of):
+        k, stage = steps * k_step, 4 * k_step
         if type == "f16":
             a, b = (r.standard_normal(shape).astype(np.float16) for shape in ((m, k // 2), (n, k)))
             values, least = [x.astype(np.float32) for x in (a, b)], F16_LEAST
@@ -1853,21 +1879,29 @@ def tcgen05_sparse():
             values, least = [exact.from_bits(x, *E4M3) for x in (a, b)], (-6, -6)
         chosen = two_of_four(r, m, k)
         d = exact.tensor_product(expanded(values[0], chosen), values[1].T, k_step, least)
-        codes = np.full((128, cdiv(k, stage) * stage // 4), 0b0100)
+        codes = np.full((cdiv(m, 128) * 128, cdiv(k, stage) * stage // 4), 0b0100)
         codes[:m, : k // 4] = chosen[:, :, 0] | chosen[:, :, 1] << 2
         box = 64 if type == "f16" else 128
         maps = [TensorMap(7, type, [k // 2, m], [box, 128]), TensorMap(8, type, [k, n], [box, 128])]
-        metadata = np.ascontiguousarray(metadata_of(codes))
+        metadata = np.stack([metadata_of(codes[first : first + 128]) for first in range(0, m, 128)])
         sizes = [Value("s32", v) for v in (m, n, cdiv(k, stage))]
         args = [*maps, In(metadata), Out(d), *sizes, In(a), In(b)]
-        smem = 3 * (3 * 16384 + metadata[0].nbytes)
-        launches.append(Launch((cdiv(n, 128), 1), (192,), args, entry, smem))
+        smem = 3 * (3 * 16384 + metadata[0, 0].nbytes)
+        return Launch((cdiv(n, 128), cdiv(m, 128)), (192,), args, entry, smem)
+
+    def launches(m, n, steps_of_f16, steps_of_e4m3):
+        r = rng()
+        return [
+            launch(r, "sparse_f16", m, n, 32, steps_of_f16, "f16", metadata_of_f16),
+            launch(r, "sparse_e4m3", m, n, 64, steps_of_e4m3, "u8", metadata_of_8_bits),
+        ]
+
     # The other of two columns of metadata.
     mutant = Mutant(
         "tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd16, %rd17, [%r128], %r137, adds;",
         "tcgen05.mma.sp.cta_group::1.kind::f16 [%r3], %rd16, %rd17, [%r128], %r133, adds;",
     )
-    return Program(in_every_way(*launches), mutant, on_gpu=False)
+    return small_and_large(launches, (136, 136, 13, 13), (520, 568, 19, 17), mutant)
 
 
 def to_tf32(x):
@@ -1877,28 +1911,35 @@ def to_tf32(x):
 
 @program
 def tcgen05_weights():
-    r = rng()
-    m, n, k = 49, 300, 340
-    a, b = r.standard_normal((m, k)).astype(np.float32), r.standard_normal((n, k)).astype(np.float32)
-    d = exact.tensor_product(padded(to_tf32(a), 8, 1), padded(to_tf32(b), 8, 1).T, 8, BF16_LEAST)
-    maps = [TensorMap(6, "f32", [k, m], [32, 64]), TensorMap(7, "f32", [k, n], [32, 256])]
-    args = [*maps, Out(d), *(Value("s32", v) for v in (m, n, cdiv(k, 32))), In(a), In(b)]
-    launches = [Launch((cdiv(n, 256),), (192,), args, "few_rows", 3 * 320 * 128)]
+    def few_rows(r, m, n, k):
+        a, b = r.standard_normal((m, k)).astype(np.float32), r.standard_normal((n, k)).astype(np.float32)
+        d = exact.tensor_product(padded(to_tf32(a), 8, 1), padded(to_tf32(b), 8, 1).T, 8, BF16_LEAST)
+        maps = [TensorMap(6, "f32", [k, m], [32, 64]), TensorMap(7, "f32", [k, n], [32, 256])]
+        args = [*maps, Out(d), *(Value("s32", v) for v in (m, n, cdiv(k, 32))), In(a), In(b)]
+        return Launch((cdiv(n, 256), cdiv(m, 64)), (192,), args, "few_rows", 3 * 320 * 128)
 
-    m, n, k = 200, 90, 448
-    w, factors = r.randint(-128, 128, (m, k)).astype(np.int8), (r.uniform(0.001, 0.1, (m, k // 64))).astype(np.float16)
-    x = r.standard_normal((n, k)).astype(np.float16)
-    wide = (w.astype(np.float32) * np.repeat(factors, 64, 1).astype(np.float32)).astype(np.float16)
-    d = exact.tensor_product(wide.astype(np.float32), x.astype(np.float32).T, 16, F16_LEAST)
-    sizes = [Value("s32", v) for v in (m, n, k // 64)]
-    args = [In(w), In(factors), TensorMap(7, "f16", [k, n], [64, 64]), Out(d), *sizes, In(x)]
-    launches.append(Launch((cdiv(n, 64), cdiv(m, 128)), (192,), args, "widened"))
+    def widened(r, m, n, k):
+        groups = cdiv(k, 64)  # W has them whole, X ends at k
+        w = r.randint(-128, 128, (m, groups * 64)).astype(np.int8)
+        factors = r.uniform(0.001, 0.1, (m, groups)).astype(np.float16)
+        x = r.standard_normal((n, k)).astype(np.float16)
+        wide = (w.astype(np.float32) * np.repeat(factors, 64, 1).astype(np.float32)).astype(np.float16)
+        x32 = padded(x.astype(np.float32), 64, 1)
+        d = exact.tensor_product(wide.astype(np.float32), x32.T, 16, F16_LEAST)
+        sizes = [Value("s32", v) for v in (m, n, groups)]
+        args = [In(w), In(factors), TensorMap(7, "f16", [k, n], [64, 64]), Out(d), *sizes, In(x)]
+        return Launch((cdiv(n, 64), cdiv(m, 128)), (192,), args, "widened")
+
+    def launches(sizes_of_few_rows, sizes_of_widened):
+        r = rng()
+        return [few_rows(r, *sizes_of_few_rows), widened(r, *sizes_of_widened)]
+
     # Sixteen of K of W for those after it.
     mutant = Mutant(
         "tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r509], %rd21, %r518, adds;",
         "tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r505], %rd21, %r518, adds;",
     )
-    return Program(in_every_way(*launches), mutant, on_gpu=False)
+    return small_and_large(launches, ((72, 264, 148), (136, 72, 296)), ((520, 568, 584),) * 2, mutant)
 
 
 def exp2_polynomial(x):
@@ -1941,24 +1982,26 @@ def attention_of_blocks(q, k, v, scale):
 
 @program
 def tcgen05_attention():
-    r, heads, queries, keys, dim = rng(), 2, 300, 420, 64
-    q, k, v = (r.standard_normal((heads, n, dim)).astype(np.float16) for n in (queries, keys, keys))
-    # Keys that grow, so that some rows' maxima do by more than 2^8.
-    k = (k * np.linspace(0.5, 6, keys)[:, None]).astype(np.float16)
-    scale = np.float32(math.log2(math.e) / math.sqrt(dim))
-    o = np.stack([attention_of_blocks(q[h], k[h], v[h], scale) for h in range(heads)])
-    maps = [TensorMap(i, "f16", [dim, n, heads], [dim, 128, 1]) for i, n in ((7, queries), (8, keys), (9, keys))]
-    sizes = [Value("s32", queries), Value("s32", keys), Value("f32", float(scale))]
-    args = [*maps, Out(o), *sizes, In(q), In(k), In(v)]
-    kernels = "attention", "attention_overlapping"
-    grid, smem = (cdiv(queries, 256), heads), 5 * 128 * dim * 2
-    launches = in_every_way(*(Launch(grid, (512,), args, kernel, smem) for kernel in kernels))
+    def launches(queries, keys):
+        r, heads, dim = rng(), 2, 64
+        q, k, v = (r.standard_normal((heads, n, dim)).astype(np.float16) for n in (queries, keys, keys))
+        # Keys that grow, so that some rows' maxima do by more than 2^8.
+        k = (k * np.linspace(0.5, 6, keys)[:, None]).astype(np.float16)
+        scale = np.float32(math.log2(math.e) / math.sqrt(dim))
+        o = np.stack([attention_of_blocks(q[h], k[h], v[h], scale) for h in range(heads)])
+        maps = [TensorMap(i, "f16", [dim, n, heads], [dim, 128, 1]) for i, n in ((7, queries), (8, keys), (9, keys))]
+        sizes = [Value("s32", queries), Value("s32", keys), Value("f32", float(scale))]
+        args = [*maps, Out(o), *sizes, In(q), In(k), In(v)]
+        kernels = "attention", "attention_overlapping"
+        grid, smem = (cdiv(queries, 256), heads), 5 * 128 * dim * 2
+        return [Launch(grid, (512,), args, kernel, smem) for kernel in kernels]
+
     # O is corrected only where all rows of a warp need it.
     mutant = Mutant(
         "vote.sync.any.pred 	%p33, %p32, %r475;",
         "vote.sync.all.pred 	%p33, %p32, %r475;",
     )
-    return Program(launches, mutant, on_gpu=False)
+    return small_and_large(launches, (270, 290), (520, 584), mutant)
 
 
 # ---- Printing ----------------------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs the programs of programs.py through `lemma run` and compares what comes out.
 
-Each program runs twice: as it is, and with its mutant's line in place, which must not pass. One line a program,
-the last line counts. A run that ran nothing fails. Where no reference has the bits, recorded.json has the hashes of what
-an H200 wrote.
+Each program runs twice: as it is, and with its mutant's line in place, which must not pass; its large launches only as
+it is. One line a program, the last line counts. A run that ran nothing fails. Where no reference has the bits,
+recorded.json has the hashes of what an H200 wrote.
 
-usage: run.py --lemma build/bin/lemma [--device cpu|cuda] [--filter REGEX] [--jobs N] [--no-mutants] [--keep DIR]
+usage: run.py --lemma build/bin/lemma [--device cpu|cuda] [--filter REGEX] [--jobs N] [--no-mutants] [--no-large]
+              [--keep DIR]
        run.py --lemma LEMMA --device cuda --record recorded.json   on an H200: writes those hashes
        run.py --list
        run.py --check-mutants [--ptxas PATH]   without lemma: is every mutant one line of its file, and legal?
@@ -181,12 +182,9 @@ class Runner:
         if complaints:
             raise Failure(f"{launch.entry or 'launch'}: " + "\n".join(complaints), 0)
 
-    def launches(self, program):
-        def wanted(launch):
-            on_device = self.options.device == "cpu" or not (launch.late or launch.options)
-            return on_device and (self.options.explore or "--explore" not in launch.options)
-
-        return [launch for launch in program.launches if wanted(launch)]
+    def wanted(self, launches):
+        """Those of the launches that the device can do."""
+        return [launch for launch in launches if self.options.device == "cpu" or not (launch.late or launch.options)]
 
     def run(self, name):
         """(passed, one line or more)"""
@@ -195,7 +193,7 @@ class Runner:
         original = self.folder / f"{name}.ptx"
         original.write_text(text)
         try:
-            for launch in self.launches(program):
+            for launch in self.wanted(program.launches + (program.large() if self.options.large else [])):
                 self.launch(name, original, launch, [])
         except Failure as failure:
             return False, f"{name}: FAILED\n{failure}"
@@ -204,7 +202,7 @@ class Runner:
         mutant, outcome = self.folder / f"{name}.mutant.ptx", program.mutant.outcome
         mutant.write_text(mutate(text, program.mutant))
         try:
-            for launch in self.launches(program):
+            for launch in self.wanted(program.launches):
                 self.launch(name, mutant, launch, ["--max-instructions", str(MUTANT_INSTRUCTIONS)])
         except Failure as failure:
             if failure.status == (0 if outcome == "differs" else 1):
@@ -265,7 +263,7 @@ def main():
         default=None,
         help="run the mutants too (default: yes on cpu, no on cuda, where a hang is a hang)",
     )
-    parser.add_argument("--no-explore", dest="explore", action="store_false", help="leave out what runs in several schedules")
+    parser.add_argument("--no-large", dest="large", action="store_false", help="leave out the large launches")
     parser.add_argument("--keep", metavar="DIR", help="leave inputs and outputs there")
     parser.add_argument("--record", metavar="FILE", help="write the hashes; programs without any do not run")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
