@@ -8,8 +8,6 @@
 #include "vgpu/handlers/memory/async_operands.h"
 #include "vgpu/handlers/tensor/tensor_operands.h"
 
-#include <bit>
-
 namespace lemma::vgpu {
 
 using isa::Opcode;
@@ -24,32 +22,27 @@ struct TensorCommitPlan {
 
 namespace {
 
-Step run_commit(Exec& x, const DecodedInst& in) {
+bool read_commit(Exec& x, const DecodedInst& in, int lane, AsyncOperation& operation) {
   const auto& plan = x.plan<TensorCommitPlan>(in);
-  for (LaneMask left = x.active; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    if (!use_cta_group(x, in, plan.cta_group, lane))
-      return Step::stopped;
-    const uint64_t address = lane_address(x, in, 0, plan.mbarrier.offset, lane);
-    AsyncOperation operation;
-    operation.kind = AsyncKind::tensor_commit;
-    operation.proxy = Proxy::generic;
-    operation.issuer = x.issuer(in, lane);
-    const SharedPlace at = find_mbarrier(x, in, plan.mbarrier.space, address, lane);
-    if (!at.cta)
-      return Step::stopped;
-    if (plan.has_mask) {
-      operation.targets = find_targets(x, in, lane, at, plan.mbarrier.space, address,
-                                       static_cast<uint16_t>(x.src_lane(in, 1, lane)));
-      if (operation.targets.empty())
-        return Step::stopped;
-    } else {
-      operation.targets.push_back({{}, at});
-    }
-    if (!start(x, std::move(operation)))
-      return Step::stopped;
+  if (!use_cta_group(x, in, plan.cta_group, lane))
+    return false;
+  const uint64_t address = lane_address(x, in, 0, plan.mbarrier.offset, lane);
+  operation.kind = AsyncKind::tensor_commit;
+  operation.proxy = Proxy::generic;
+  const SharedPlace at = find_mbarrier(x, in, plan.mbarrier.space, address, lane);
+  if (!at.cta)
+    return false;
+  if (!plan.has_mask) {
+    operation.targets.push_back({{}, at});
+    return true;
   }
-  return Step::next;
+  operation.targets = find_targets(x, in, lane, at, plan.mbarrier.space, address,
+                                   static_cast<uint16_t>(x.src_lane(in, 1, lane)));
+  return !operation.targets.empty();
+}
+
+Step run_commit(Exec& x, const DecodedInst& in) {
+  return issue(x, in, read_commit);
 }
 
 bool select_commit(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {

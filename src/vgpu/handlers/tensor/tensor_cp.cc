@@ -7,13 +7,11 @@
 #include "vgpu/async/tensor_cp.h"
 
 #include "vgpu/code/decoder.h"
-#include "vgpu/handlers/memory/async_operands.h"
 #include "vgpu/handlers/tensor/tensor_operands.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace lemma::vgpu {
 
@@ -33,8 +31,9 @@ struct TensorCpPlan {
 
 namespace {
 
-bool read_cp(Exec& x, const DecodedInst& in, int lane, TensorCp& cp) {
+bool read_cp(Exec& x, const DecodedInst& in, int lane, AsyncOperation& operation) {
   const auto& plan = x.plan<TensorCpPlan>(in);
+  TensorCp cp;
   cp.ctas = find_ctas(x, in, plan.cta_group, lane);
   if (cp.ctas.is_empty())
     return false;
@@ -59,24 +58,16 @@ bool read_cp(Exec& x, const DecodedInst& in, int lane, TensorCp& cp) {
                             .count = layout::copy_rows(cp.shape) * cp.row_chunks(),
                             .chunk_at = [&](uint32_t i) { return cp.chunk(i); },
                             .name = "s-desc"};
-  return std::ranges::all_of(cp.ctas,
-                             [&](Cta* cta) { return check_chunks(x, in, *cta, chunks, lane).has_value(); });
+  if (!std::ranges::all_of(cp.ctas,
+                           [&](Cta* cta) { return check_chunks(x, in, *cta, chunks, lane).has_value(); }))
+    return false;
+  operation.kind = AsyncKind::tensor_cp;
+  operation.cp = std::make_shared<const TensorCp>(cp);
+  return true;
 }
 
 Step run_cp(Exec& x, const DecodedInst& in) {
-  for (LaneMask left = x.active; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    TensorCp cp;
-    if (!read_cp(x, in, lane, cp))
-      return Step::stopped;
-    AsyncOperation operation;
-    operation.kind = AsyncKind::tensor_cp;
-    operation.issuer = x.issuer(in, lane);
-    operation.cp = std::make_shared<const TensorCp>(cp);
-    if (!start(x, std::move(operation)))
-      return Step::stopped;
-  }
-  return Step::next;
+  return issue(x, in, read_cp);
 }
 
 bool select_cp(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {

@@ -1,14 +1,30 @@
 // Operands of tensor memory, and the words in which a wrong one is reported.
 #include "vgpu/handlers/tensor/tensor_operands.h"
 
+#include "vgpu/handlers/memory/async_operands.h"
 #include "vgpu/memory/place.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace lemma::vgpu {
+
+Step issue(Exec& x, const DecodedInst& in,
+           bool (*read)(Exec& x, const DecodedInst& in, int lane, AsyncOperation& operation)) {
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    AsyncOperation operation;
+    if (!read(x, in, lane, operation))
+      return Step::stopped;
+    operation.issuer = x.issuer(in, lane);
+    if (!start(x, std::move(operation)))
+      return Step::stopped;
+  }
+  return Step::next;
+}
 
 std::optional<uint64_t> value_of_all(Exec& x, const DecodedInst& in, int index, std::string_view what) {
   const int first = std::countr_zero(x.active);

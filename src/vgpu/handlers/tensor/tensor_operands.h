@@ -1,11 +1,12 @@
 // What the instructions of tensor memory have in common: operands that all lanes must agree about, the
-// columns of a CTA's allocations, matrices in shared memory, the pair of CTAs.
+// columns of a CTA's allocations, matrices in shared memory, the pair of CTAs, what each thread issues.
 //
 // PTX ISA: "TensorCore 5th Generation Family Instructions". Tests: tests/unit/vgpu/tensor_memory_test.cc.
 #pragma once
 
 #include "layout/tensor_memory.h"
 #include "layout/tensor_smem_descriptor.h"
+#include "vgpu/async/async_operation.h"
 #include "vgpu/async/tensor_mma.h"
 
 #include <functional>
@@ -13,6 +14,11 @@
 #include <string_view>
 
 namespace lemma::vgpu {
+
+// Each active thread issues an operation, of which `read` gives the kind and what it is of, for one lane; it
+// returns false after a fault.
+Step issue(Exec& x, const DecodedInst& in,
+           bool (*read)(Exec& x, const DecodedInst& in, int lane, AsyncOperation& operation));
 
 // The value of source `index` in all active lanes, 4 or 8 bytes; none after a fault, which calls it `what`.
 std::optional<uint64_t> value_of_all(Exec& x, const DecodedInst& in, int index, std::string_view what);

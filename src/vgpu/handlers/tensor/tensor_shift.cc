@@ -6,13 +6,11 @@
 #include "vgpu/async/tensor_shift.h"
 
 #include "vgpu/code/decoder.h"
-#include "vgpu/handlers/memory/async_operands.h"
 #include "vgpu/handlers/tensor/tensor_operands.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace lemma::vgpu {
 
@@ -27,9 +25,9 @@ struct TensorShiftPlan {
 
 namespace {
 
-// False after a fault.
-bool read_shift(Exec& x, const DecodedInst& in, int lane, TensorShift& shift) {
+bool read_shift(Exec& x, const DecodedInst& in, int lane, AsyncOperation& operation) {
   const auto& plan = x.plan<TensorShiftPlan>(in);
+  TensorShift shift;
   shift.ctas = find_ctas(x, in, plan.cta_group, lane);
   if (shift.ctas.is_empty())
     return false;
@@ -42,25 +40,17 @@ bool read_shift(Exec& x, const DecodedInst& in, int lane, TensorShift& shift) {
     return false;
   }
   shift.at = {at.lane, at.column};
-  return std::ranges::all_of(shift.ctas, [&](Cta* cta) {
-    return check_columns(x, in, *cta, at.column, TensorShift::kColumns, lane);
-  });
+  if (!std::ranges::all_of(shift.ctas, [&](Cta* cta) {
+        return check_columns(x, in, *cta, at.column, TensorShift::kColumns, lane);
+      }))
+    return false;
+  operation.kind = AsyncKind::tensor_shift;
+  operation.shift = std::make_shared<const TensorShift>(shift);
+  return true;
 }
 
 Step run_shift(Exec& x, const DecodedInst& in) {
-  for (LaneMask left = x.active; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    TensorShift shift;
-    if (!read_shift(x, in, lane, shift))
-      return Step::stopped;
-    AsyncOperation operation;
-    operation.kind = AsyncKind::tensor_shift;
-    operation.issuer = x.issuer(in, lane);
-    operation.shift = std::make_shared<const TensorShift>(shift);
-    if (!start(x, std::move(operation)))
-      return Step::stopped;
-  }
-  return Step::next;
+  return issue(x, in, read_shift);
 }
 
 bool select_shift(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
