@@ -62,11 +62,14 @@ Result<void, Stop> explore_launch(Run& run, const ScheduledLaunch& launch, const
                  {usual, *std::move(outputs)}, run.arguments.output_names());
 }
 
+// Of global memory, or of generic addresses: only there loads get older values.
 bool has_strong_loads(std::string_view ptx) {
-  for (size_t at = ptx.find("ld."); at != ptx.npos; at = ptx.find("ld.", at + 1))
+  for (size_t at = ptx.find("ld."); at != ptx.npos; at = ptx.find("ld.", at + 1)) {
+    const std::string_view from = ptx.substr(at + 3), qualifiers = from.substr(0, from.find_first_of(" \t"));
     for (const std::string_view order : {"relaxed", "acquire", "volatile", "mmio"})
-      if (ptx.substr(at + 3).starts_with(order))
+      if (qualifiers.starts_with(order) && qualifiers.find(".shared") == qualifiers.npos)
         return true;
+  }
   return false;
 }
 
