@@ -49,7 +49,7 @@ void add_terms(const Modes& modes, std::string_view index, int Coord::* axis, st
   }
 }
 
-std::optional<Modes> modes_of(int count, const std::function<Coord(int)>& at) {
+std::optional<Modes> modes_of(int count, const std::function<Coord(int)>& at, bool ends_anywhere) {
   Modes modes{};
   size_t used = 0;
   for (int unit = 1; unit < count; ++used) {
@@ -57,7 +57,7 @@ std::optional<Modes> modes_of(int count, const std::function<Coord(int)>& at) {
     int size = 2;
     while (size * unit < count && at(size * unit) - at((size - 1) * unit) == step)
       ++size;
-    if (used == modes.size() || count % (size * unit) != 0)
+    if (used == modes.size() || (!ends_anywhere && count % (size * unit) != 0))
       return std::nullopt;
     modes[used] = {size, step};
     unit *= size;

@@ -19,8 +19,9 @@ void add_terms(const layout::Modes& modes, std::string_view index, int layout::C
                std::string& text);
 
 // The modes by which an index below `count` moves from at(0), where at() is made of such; none where it is
-// not.
-std::optional<layout::Modes> modes_of(int count, const std::function<layout::Coord(int)>& at);
+// not. Together they have `count` places, or more where it `ends_anywhere`.
+std::optional<layout::Modes> modes_of(int count, const std::function<layout::Coord(int)>& at,
+                                      bool ends_anywhere = false);
 
 // All that a MatrixOperand says of who holds what.
 void add_fragment(const layout::Fragment& fragment, MatrixOperand& out);

@@ -155,10 +155,10 @@ Product product_of(const TensorName& name) {
           .computes = true,
           .sparse = d.sparse,
           .chunk = layout::sparse_chunk(static_cast<int>(layout::a_element_bits(d.kind, d.a))),
-          .scales = static_cast<int>(name.instruction().scale_vec),
+          .scales = static_cast<int>(name.scales()),
           .scale = type(d.scale),
           .model_of = [name](numeric::Arch arch) { return model_of(name, arch); },
-          .is_in = [family = name.family](isa::Target target) { return is_in(family, target); }};
+          .is_in = [name](isa::Target target) { return is_in(name, target); }};
 }
 
 Result<Product, std::string> find_product(std::string_view name) {
@@ -189,9 +189,9 @@ numeric::Arch usual_arch(const Product& product) {
 
 Unexpected<Error> not_there(const Product& product, std::string_view arch) {
   std::string there;
-  for (const numeric::Arch machine : numeric::kArchs)
-    if (product.model_of(machine))
-      there += fmt::format("{}{}", there.empty() ? "" : ", ", numeric::to_string(machine));
+  for (const isa::Machine& machine : isa::modelled_machines()) // of which several may have one arithmetic
+    if (machine.arithmetic && product.is_in({.sm = machine.sm}) && product.model_of(*machine.arithmetic))
+      there += fmt::format("{}sm_{}", there.empty() ? "" : ", ", machine.sm);
   Unexpected<Error> error = wrong(fmt::format("{} has no {}\n  machines whose arithmetic of it is known: {}",
                                               arch, product.spelling, there.empty() ? "none" : there));
   error.error.kind = ErrorKind::unsupported;

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <numeric>
 
 namespace lemma {
 namespace inspect {
@@ -31,8 +32,8 @@ using layout::TensorInstructionDescriptor;
 
 constexpr int kCellBits = 32;
 
-// Where the form is and what its words need beyond.
-Availability availability_with_words(const isa::Binding& binding) {
+// Where the form is and what its words need beyond; `k96`: that shape of it.
+Availability availability_with_words(const isa::Binding& binding, bool k96 = false) {
   isa::Form exact = *binding.form;
   for (const Qual qual : binding.quals)
     if (const isa::Need* need = isa::need_of(qual)) {
@@ -40,6 +41,8 @@ Availability availability_with_words(const isa::Binding& binding) {
       if (!need->targets.any_of.empty())
         exact.targets = need->targets;
     }
+  if (k96)
+    exact.targets = {{{.sm = isa::kSmWithK96, .suffix = 'a'}}};
   return availability_of(exact);
 }
 
@@ -95,8 +98,8 @@ void add_places(int rows, int cols, int element_bits, const At& at, MatrixOperan
     const Place place = at(static_cast<uint32_t>(row), static_cast<uint32_t>(col)).front();
     return Coord{place.lane, place.column};
   };
-  const auto by_row = modes_of(rows, [&](int row) { return coord(row, 0); });
-  const auto by_col = modes_of(cols, [&](int col) { return coord(0, col); });
+  const auto by_row = modes_of(rows, [&](int row) { return coord(row, 0); }, true);
+  const auto by_col = modes_of(cols, [&](int col) { return coord(0, col); }, true);
   if (!by_row || !by_col)
     return;
   const auto formula = [&](int Coord::* axis) {
@@ -127,6 +130,11 @@ struct Product {
   int m() const { return static_cast<int>(d().m); }
   int n() const { return static_cast<int>(d().n); }
   bool is_pair() const { return name.instruction().cta_group == 2; }
+  uint32_t columns_to_more_scales(bool of_a) const {
+    const DataPath path = places.path;
+    return of_a ? layout::columns_to_more_scales(d().m / layout::ctas_of(path), 1)
+                : layout::columns_to_more_scales(d().n, layout::column_blocks_of(path));
+  }
   // Of K, that are stored of A.
   int stored_k() const { return static_cast<int>(d().k()) / (d().sparse ? 2 : 1); }
 };
@@ -201,7 +209,7 @@ MatrixOperand metadata_of(const Product& p) {
 MatrixOperand scales_of(const Product& p, char matrix) {
   constexpr int kScaleBits = 8, kOfCell = kCellBits / kScaleBits;
   const bool of_a = matrix == 'a';
-  const int scales = static_cast<int>(p.name.instruction().scale_vec);
+  const int scales = static_cast<int>(p.name.scales());
   MatrixOperand out = operand(of_a ? "scale-a" : "scale-b", matrix, layout::to_string(p.d().scale),
                               MatrixOperand::Kind::scales);
   if (of_a)
@@ -212,15 +220,17 @@ MatrixOperand scales_of(const Product& p, char matrix) {
     add_places(
         scales, p.n(), kScaleBits,
         [&](uint32_t s, uint32_t column) { return places_of(p.places.scale_b(column, s), kScaleBits); }, out);
-  out.adjacent_cols = of_a ? scales : 1;
-  out.adjacent_rows = of_a ? 1 : scales;
-  out.notes.push_back(
-      fmt::format("{}: in {} places{}: drawn is the first{}", out.name, out.copies,
-                  p.is_pair() && !of_a ? " of both CTAs" : "",
-                  scales < kOfCell ? fmt::format("; drawn for the id 0: it is the byte of the cell at which "
-                                                 "they begin, {}",
-                                                 scales == 1 ? "0 to 3" : "0 or 2")
-                                   : ""));
+  const int together = std::gcd(scales, scales < kOfCell ? scales : kOfCell);
+  out.adjacent_cols = of_a ? together : 1;
+  out.adjacent_rows = of_a ? 1 : together;
+  std::string note = fmt::format("{}: in {} places{}: drawn is the first", out.name, out.copies,
+                                 p.is_pair() && !of_a ? " of both CTAs" : "");
+  if (scales != kOfCell)
+    note += fmt::format("; drawn for the id 0: it is the byte of the cell at which they begin, {}",
+                        scales == 1 || scales == 3 ? "0 to 3" : "0 or 2");
+  if (p.d().k96)
+    note += fmt::format("; those past the cell are {} columns further on", p.columns_to_more_scales(of_a));
+  out.notes.push_back(std::move(note));
   return out;
 }
 
@@ -248,7 +258,8 @@ std::string ranges_of(const std::vector<uint32_t>& values) {
 std::vector<std::string> readings_of(const Product& p) {
   const layout::TensorInstruction& i = p.name.instruction();
   std::vector<std::string> notes;
-  notes.push_back(fmt::format("N with M = {}: {}", p.m(), ranges_of(columns_of(p.name.family, p.d().m))));
+  notes.push_back(
+      fmt::format("N with M = {}: {}", p.m(), ranges_of(columns_of(p.name.family, p.d().m, p.d().k()))));
   if (!i.ws && i.cta_group == 1 && p.m() == 128 && p.n() % 16 != 0)
     notes.emplace_back("N: the ISA's table of shapes has steps of 16 with M = 128, CUTLASS has steps of 8: "
                        "both are taken");
@@ -268,6 +279,12 @@ std::vector<std::string> readings_of(const Product& p) {
   if (i.scale_vec != 0)
     notes.emplace_back("scale factors: rows of A have those in the quarter of their lane, columns of B those "
                        "of their block's first: assumed, where quarters differ");
+  if (p.d().k96) {
+    notes.emplace_back(
+        "scale factors of K = 96: those past a row's first cell are behind all rows' first, rows "
+        "counted by 128, as CUTLASS has them: the ISA has figures alone");
+    notes.emplace_back("products of K = 96: as those of K = 64: assumed");
+  }
   if (i.sp)
     notes.emplace_back("products of a sparse A: as many of a dense one: assumed");
   return notes;
@@ -290,6 +307,7 @@ MatrixDescription description_of(const TensorName& name) {
   const Product p{name, {layout::data_path(d.m, i.cta_group, i.ws, i.sp).value(), d}};
   MatrixDescription out;
   out.instruction = tensor_instruction_of(name.family);
+  out.instruction.availability = availability_with_words(name.family.binding, d.k96);
   out.instruction.m = p.m();
   out.instruction.n = p.n();
   out.instruction.k = static_cast<int>(d.k());
@@ -297,9 +315,11 @@ MatrixDescription description_of(const TensorName& name) {
   out.summary = summary_of(p);
   for (const isa::OperandSpec& each : name.family.form().operands)
     out.operand_names.push_back(each.name);
-  for (const uint32_t m : choices_of(name.family).m)
-    if (m != d.m)
-      out.other_shapes.push_back(fmt::format("m{}nNk{}", m, d.k()));
+  const TensorChoices choices = choices_of(name.family);
+  for (const uint32_t k : choices.k)
+    for (const uint32_t m : choices.m)
+      if (m != d.m || k != d.k())
+        out.other_shapes.push_back(fmt::format("m{}nNk{}", m, k));
   out.computes = true;
   out.by_thread = true;
   out.byte_containers = false;
@@ -321,7 +341,7 @@ MatrixDescription description_of(const TensorName& name) {
   return out;
 }
 
-// --- tcgen05.ld, st, cp
+// --- tcgen05.ld, ld.red, st, cp
 
 MatrixDescription moving(const isa::Binding& binding) {
   MatrixDescription out;
@@ -360,6 +380,28 @@ std::optional<uint32_t> count_of(std::string_view qualifier) {
   const char* const end = qualifier.data() + qualifier.size();
   const auto parsed = std::from_chars(qualifier.data() + 2, end, count);
   return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(count) : std::nullopt;
+}
+
+// What tcgen05.ld.red has beside: a register for the cells of a row that a thread has loaded.
+MatrixOperand reduced_of(const isa::Binding& binding, layout::TensorShape shape) {
+  const auto rows = static_cast<int>(layout::lanes_of(shape));
+  const layout::Fragment f{
+      .rows = rows,
+      .cols = static_cast<int>(layout::kWarpLanes) / rows,
+      .element_bits = kCellBits,
+      .register_bits = kCellBits,
+      .lane = modes_of(layout::kWarpLanes, [&](int t) { return Coord{t % rows, t / rows}; }).value()};
+  MatrixOperand out = operand("red", 'd', isa::to_string(binding.types.front()));
+  out.registers = 1;
+  out.register_type = "b32";
+  add_fragment(f, out);
+  const bool is_max = std::ranges::find(binding.quals, Qual::max) != binding.quals.end();
+  std::string note = fmt::format("red: the {} of the cells that the thread loads{}",
+                                 is_max ? "greatest" : "least", f.cols == 1 ? "" : ", of its half");
+  if (out.type == "f32")
+    note += "; with NaN and zeros as redux.sync has it: assumed";
+  out.notes.push_back(std::move(note));
+  return out;
 }
 
 Result<MatrixDescription, Error> describe_registers(const isa::Binding& binding) {
@@ -410,6 +452,8 @@ Result<MatrixDescription, Error> describe_registers(const isa::Binding& binding)
   if (packed)
     registers.notes.push_back(fmt::format("{}: an element is the low half of a cell", registers.name));
   out.operands.push_back(std::move(registers));
+  if (std::ranges::any_of(binding.quals, [](Qual qual) { return qual == Qual::min || qual == Qual::max; }))
+    out.operands.push_back(reduced_of(binding, *shape));
   return out;
 }
 
@@ -454,7 +498,7 @@ MatrixInstruction tensor_instruction_of(const TensorFamily& family) {
           .opcode = opcode,
           .title = opcode,
           .m = static_cast<int>(choices.m.back()),
-          .n = static_cast<int>(columns_of(family, choices.m.back()).back()),
+          .n = static_cast<int>(columns_of(family, choices.m.back(), choices.k.front()).back()),
           .k = first ? static_cast<int>(first->descriptor.k()) : 0,
           .d = words(choices.d),
           .a = words(choices.a),

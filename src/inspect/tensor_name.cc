@@ -6,6 +6,7 @@
 #include "isa/machine.h"
 #include "layout/tensor_instruction_fields.h"
 #include "layout/tensor_memory.h"
+#include "layout/tensor_operands.h"
 #include "support/diagnostic.h"
 
 #include <fmt/format.h>
@@ -24,6 +25,8 @@ using layout::TensorKind;
 
 constexpr TensorKind kKinds[] = {TensorKind::f16,      TensorKind::tf32, TensorKind::f8f6f4,  TensorKind::i8,
                                  TensorKind::mxf8f6f4, TensorKind::mxf4, TensorKind::mxf4nvf4};
+
+constexpr uint32_t kK96 = 96;
 
 // The binding of words that some form takes in the ISA's order; `error` says what is wrong with others.
 std::optional<isa::Binding> bound(std::string_view words, std::string* error = nullptr) {
@@ -194,6 +197,7 @@ const std::vector<TensorFamily>& tensor_families() {
 TensorChoices choices_of(const TensorFamily& family) {
   const TensorKind kind = family.meaning.kind;
   TensorChoices choices{.m = {},
+                        .k = {},
                         .d = types_in(layout::instruction_fields::d_types(kind)),
                         .a = types_in(layout::instruction_fields::operand_types(kind)),
                         .b = types_in(layout::instruction_fields::operand_types(kind)),
@@ -205,6 +209,9 @@ TensorChoices choices_of(const TensorFamily& family) {
                                             .b = choices.b.front(),
                                             .d = choices.d.front(),
                                             .sparse = family.meaning.instruction.sp};
+  choices.k.push_back(tried.k());
+  if (layout::instruction_fields::is_f4(kind) && !tried.sparse)
+    choices.k.push_back(kK96);
   for (const uint32_t m : {32u, 64u, 128u, 256u})
     for (const ScaleFormat scale : {ScaleFormat::ue4m3, ScaleFormat::ue8m0}) {
       tried.m = m;
@@ -219,14 +226,19 @@ TensorChoices choices_of(const TensorFamily& family) {
   return choices;
 }
 
-std::vector<uint32_t> columns_of(const TensorFamily& family, uint32_t m) {
+std::vector<uint32_t> columns_of(const TensorFamily& family, uint32_t m, uint32_t k) {
   layout::TensorInstructionDescriptor tried = first_of(family);
   tried.m = m;
+  tried.k96 = k == kK96 && tried.k() != kK96;
   std::vector<uint32_t> columns;
   for (tried.n = 8; tried.n <= 256; tried.n += 8)
     if (!problem_of(family, tried))
       columns.push_back(tried.n);
   return columns;
+}
+
+uint32_t TensorName::scales() const {
+  return layout::scales_of(descriptor, instruction().scale_vec);
 }
 
 std::string spelling_of(const TensorName& name) {
@@ -246,32 +258,35 @@ std::vector<std::string> spellings_of(const TensorFamily& family) {
   std::vector<ScaleFormat> scales = choices.scales;
   if (scales.empty())
     scales.push_back(d.scale);
-  for (const uint32_t m : choices.m)
-    for (const uint32_t n : columns_of(family, m)) {
-      d.m = m;
-      d.n = n;
-      for (const TensorFormat type_d : choices.d)
-        for (const TensorFormat a : choices.a)
-          for (const TensorFormat b : choices.b)
-            for (const ScaleFormat scale : scales) {
-              d.d = type_d;
-              d.a = a;
-              d.b = b;
-              d.scale = scale;
-              if (!problem_of(family, d))
-                all.push_back(spelling_of(name));
-            }
-    }
+  for (const uint32_t k : choices.k)
+    for (const uint32_t m : choices.m)
+      for (const uint32_t n : columns_of(family, m, k)) {
+        d.m = m;
+        d.n = n;
+        d.k96 = k != choices.k.front();
+        for (const TensorFormat type_d : choices.d)
+          for (const TensorFormat a : choices.a)
+            for (const TensorFormat b : choices.b)
+              for (const ScaleFormat scale : scales) {
+                d.d = type_d;
+                d.a = a;
+                d.b = b;
+                d.scale = scale;
+                if (!problem_of(family, d))
+                  all.push_back(spelling_of(name));
+              }
+      }
   return all;
 }
 
 std::string pattern_of(const TensorFamily& family) {
   const TensorChoices choices = choices_of(family);
   const std::string scales = choices.scales.empty() ? "" : "." + words_of(choices.scales);
-  const std::string m = choices.m.size() == 1 ? fmt::format("{}", choices.m.front())
-                                              : fmt::format("{{{}}}", fmt::join(choices.m, ","));
-  return fmt::format("{}.m{}nNk{}.{}.{}.{}{}", family.words, m, first_of(family).k(), words_of(choices.d),
-                     words_of(choices.a), words_of(choices.b), scales);
+  const auto numbers = [](const std::vector<uint32_t>& of) {
+    return of.size() == 1 ? fmt::format("{}", of.front()) : fmt::format("{{{}}}", fmt::join(of, ","));
+  };
+  return fmt::format("{}.m{}nNk{}.{}.{}.{}{}", family.words, numbers(choices.m), numbers(choices.k),
+                     words_of(choices.d), words_of(choices.a), words_of(choices.b), scales);
 }
 
 Result<TensorFamily, std::string> find_tensor_family(std::string_view words) {
@@ -308,13 +323,13 @@ Result<TensorName, std::string> find_tensor(std::string_view name) {
   layout::TensorInstructionDescriptor& d = found.descriptor;
   d = first_of(found.family);
   d.m = parts.shape ? static_cast<uint32_t>((*parts.shape)[0]) : choices_of(found.family).m.front();
-  d.n = parts.shape ? static_cast<uint32_t>((*parts.shape)[1]) : columns_of(found.family, d.m).front();
-  if (parts.shape)
-    d.k96 = (*parts.shape)[2] == 96 && layout::instruction_fields::is_f4(d.kind) && !d.sparse;
+  const std::vector<uint32_t> legal_k = choices_of(found.family).k;
+  const uint32_t k = parts.shape ? static_cast<uint32_t>((*parts.shape)[2]) : legal_k.front();
+  d.n = parts.shape ? static_cast<uint32_t>((*parts.shape)[1]) : columns_of(found.family, d.m, k).front();
+  d.k96 = k == kK96 && legal_k.back() == k;
   std::optional<std::string> problem = take_types(parts.types, found.family, d);
-  if (!problem && parts.shape && static_cast<uint32_t>((*parts.shape)[2]) != d.k())
-    problem = fmt::format("K is {}; legal: {}{}", (*parts.shape)[2], d.k(),
-                          layout::instruction_fields::is_f4(d.kind) && !d.sparse ? ", 96" : "");
+  if (!problem && k != d.k())
+    problem = fmt::format("K is {}; legal: {}", k, fmt::join(legal_k, ", "));
   if (!problem && (d.m % 16 != 0 || d.m > 256 || d.n % 8 != 0 || d.n > 256 || d.m == 0 || d.n == 0))
     problem = fmt::format("no instruction descriptor has M = {} and N = {}; legal: M of {}, N in steps of 8",
                           d.m, d.n, fmt::join(choices_of(found.family).m, ", "));
@@ -334,7 +349,7 @@ std::optional<isa::Binding> find_tensor_move(std::string_view words) {
   for (const isa::Qual qual : binding->quals) {
     const std::string word = fmt::format(".{}", isa::to_string(qual));
     has_shape = has_shape || layout::tensor_shape(word) || layout::copy_shape(word);
-    if (qual == isa::Qual::min || qual == isa::Qual::max) // a reduction, which has a register more
+    if (word == ".sp::2:4") // it stores fewer registers than it loads
       return std::nullopt;
   }
   return has_shape ? std::move(binding) : std::nullopt;
@@ -348,11 +363,12 @@ bool contains(const TensorFamily& family, isa::Target target) {
          });
 }
 
-bool is_in(const TensorFamily& family, isa::Target target) {
-  return std::ranges::any_of(isa::target_words(), [&](std::string_view word) {
-    const isa::Target known = *isa::parse_target(word);
-    return known.sm == target.sm && contains(family, known);
-  });
+bool is_in(const TensorName& name, isa::Target target) {
+  return (!name.descriptor.k96 || target.sm == isa::kSmWithK96) &&
+         std::ranges::any_of(isa::target_words(), [&](std::string_view word) {
+           const isa::Target known = *isa::parse_target(word);
+           return known.sm == target.sm && contains(name.family, known);
+         });
 }
 
 std::vector<const TensorFamily*> tensor_families_like(const std::vector<std::string>& words) {
@@ -386,13 +402,11 @@ std::optional<numeric::DotModel> model_of(const TensorName& name, numeric::Arch 
   const auto& known = isa::target_words();
   const bool there = std::ranges::any_of(known, [&](std::string_view word) {
     const isa::Target target = *isa::parse_target(word);
-    return isa::arithmetic_of(target.sm) == arch && is_in(name.family, target);
+    return isa::arithmetic_of(target.sm) == arch && is_in(name, target);
   });
   if (!there)
     return std::nullopt;
-  if (name.descriptor.k96) // whose scale factors are not drawn
-    return std::nullopt;
-  return isa::tensor_model(name.descriptor, name.instruction().scale_vec, arch);
+  return isa::tensor_model(name.descriptor, name.scales(), arch);
 }
 
 } // namespace lemma::inspect

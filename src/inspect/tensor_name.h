@@ -5,8 +5,8 @@
 //   tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X.m128n64k64.f32.e2m1.e2m1.ue8m0    and
 //   scales
 //
-// and what is left out at the end is the first that is legal. Which there are the forms of src/isa say, which
-// shapes and types the rules of src/layout.
+// and what is left out at the end is the first that is legal. K = 96, which sm_103 alone has, is a shape as
+// others are. Which there are the forms of src/isa say, which shapes and types the rules of src/layout.
 //
 // Not here: who holds what (tensor_matrix.cc). Tests: tests/unit/inspect/tensor_test.cc, tests/cli/.
 #pragma once
@@ -38,13 +38,13 @@ const std::vector<TensorFamily>& tensor_families();
 
 // What a family may have, as layout::wrong() says; M, N and types in ascending order and that of their codes.
 struct TensorChoices {
-  std::vector<uint32_t> m;
+  std::vector<uint32_t> m, k;
   std::vector<layout::TensorFormat> d, a, b;
   std::vector<layout::ScaleFormat> scales; // none: it is not block scaled
 };
 TensorChoices choices_of(const TensorFamily& family);
-// N that go with M.
-std::vector<uint32_t> columns_of(const TensorFamily& family, uint32_t m);
+// N that go with M and K.
+std::vector<uint32_t> columns_of(const TensorFamily& family, uint32_t m, uint32_t k);
 
 // One product.
 struct TensorName {
@@ -52,6 +52,7 @@ struct TensorName {
   layout::TensorInstructionDescriptor descriptor; // with its bits
 
   const layout::TensorInstruction& instruction() const { return family.meaning.instruction; }
+  uint32_t scales() const; // of a row
 };
 std::string spelling_of(const TensorName& name);
 // Of all its shapes and types.
@@ -65,15 +66,15 @@ Result<TensorFamily, std::string> find_tensor_family(std::string_view words);
 // what is legal.
 Result<TensorName, std::string> find_tensor(std::string_view name);
 
-// tcgen05.ld, st and cp: the words bound to their form. None: they are not such.
+// tcgen05.ld, ld.red, st and cp: the words bound to their form. None: they are not such.
 std::optional<isa::Binding> find_tensor_move(std::string_view words);
 
 // The arithmetic on a machine; none: it has no such product, or nobody has said how it computes it.
 std::optional<numeric::DotModel> model_of(const TensorName& name, numeric::Arch arch);
 // Has the target the products?
 bool contains(const TensorFamily& family, isa::Target target);
-// Has its machine, sm_100's as much as sm_100a's?
-bool is_in(const TensorFamily& family, isa::Target target);
+// Has its machine the product, sm_100's as much as sm_100a's?
+bool is_in(const TensorName& name, isa::Target target);
 
 // As rows_like() and begins_matrix_name() of matrix_name.h.
 std::vector<const TensorFamily*> tensor_families_like(const std::vector<std::string>& words);

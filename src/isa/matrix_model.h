@@ -30,6 +30,9 @@ std::optional<MatrixModel> matrix_model(const MatrixRow& row, std::span<const Qu
 std::optional<numeric::DotModel> tensor_model(const layout::TensorInstructionDescriptor& descriptor,
                                               uint32_t scales, numeric::Arch machine);
 
+// K = 96 of tcgen05.mma is this machine's alone.
+inline constexpr int kSmWithK96 = 103;
+
 // Those that multiply in tensor memory: tcgen05.mma and its variants, each an opcode.
 std::span<const Opcode> tensor_products();
 

@@ -42,6 +42,15 @@ uint32_t a_element_bits(TensorKind kind, TensorFormat format) {
   return instruction_fields::is_f4(kind) ? element_bits(format) : std::max(element_bits(format), 8u);
 }
 
+uint32_t scales_of(const TensorInstructionDescriptor& descriptor, uint32_t scale_vec) {
+  return descriptor.k96 ? scale_vec * 3 / 2 : scale_vec;
+}
+
+uint32_t columns_to_more_scales(uint32_t rows, uint32_t blocks) {
+  constexpr uint32_t kTogether = 128;
+  return (rows + kTogether - 1) / kTogether * kTogether / kWarpLanes / blocks;
+}
+
 std::vector<uint32_t> TensorOperands::lanes_of_row(uint32_t row) const {
   std::vector<uint32_t> lanes;
   const uint32_t columns = accumulator_columns(path, descriptor.n);
@@ -63,25 +72,30 @@ std::vector<TensorBits> TensorOperands::a(uint32_t row, uint32_t k) const {
   return places;
 }
 
+TensorBits TensorOperands::scale(uint32_t cta, uint32_t quarter, uint32_t row, uint32_t byte,
+                                 uint32_t to_more) const {
+  constexpr uint32_t kOfCell = kCellBits / kScaleBits;
+  return {cta,
+          {quarter * kWarpLanes + row % kWarpLanes, row / kWarpLanes + byte / kOfCell * to_more},
+          byte % kOfCell * kScaleBits};
+}
+
 std::vector<TensorBits> TensorOperands::scale_a(uint32_t row, uint32_t index) const {
-  const uint32_t in_cta = row % rows();
+  const uint32_t to_more = columns_to_more_scales(rows(), 1);
   std::vector<TensorBits> places;
   for (uint32_t quarter = 0; quarter < kQuarters; ++quarter)
-    places.push_back({row / rows(),
-                      {quarter * kWarpLanes + in_cta % kWarpLanes, in_cta / kWarpLanes},
-                      (descriptor.scale_a_id + index) * kScaleBits});
+    places.push_back(scale(row / rows(), quarter, row % rows(), descriptor.scale_a_id + index, to_more));
   return places;
 }
 
 std::vector<TensorBits> TensorOperands::scale_b(uint32_t column, uint32_t index) const {
   const uint32_t in_block = accumulator_columns(path, descriptor.n), block = column / in_block,
-                 place = column % in_block, quarters = kQuarters / column_blocks_of(path);
+                 place = column % in_block, blocks = column_blocks_of(path), quarters = kQuarters / blocks,
+                 to_more = columns_to_more_scales(descriptor.n, blocks);
   std::vector<TensorBits> places;
   for (uint32_t cta = 0; cta < ctas_of(path); ++cta)
     for (uint32_t quarter = block * quarters; quarter < (block + 1) * quarters; ++quarter)
-      places.push_back({cta,
-                        {quarter * kWarpLanes + place % kWarpLanes, place / kWarpLanes},
-                        (descriptor.scale_b_id + index) * kScaleBits});
+      places.push_back(scale(cta, quarter, place, descriptor.scale_b_id + index, to_more));
   return places;
 }
 

@@ -32,6 +32,15 @@ uint32_t element_bits(TensorFormat format);
 // Bits that an element of A takes in tensor memory, and as the metadata of a sparse A counts it.
 uint32_t a_element_bits(TensorKind kind, TensorFormat format);
 
+// Scale factors of a row of A, and of a column of B: one for each 16 or 32 of K, `scale_vec` for all but K
+// = 96.
+uint32_t scales_of(const TensorInstructionDescriptor& descriptor, uint32_t scale_vec);
+
+// The first four bytes of scale factors of 32 rows lie in a column. A fifth and sixth, which K = 96 has, are
+// so many columns further on: behind all rows' first, counted by 128 rows. CUTLASS has them so, and the PTX
+// ISA figures alone. `rows` are those of all blocks.
+uint32_t columns_to_more_scales(uint32_t rows, uint32_t blocks);
+
 // Some bits of a cell of one CTA's tensor memory.
 struct TensorBits {
   uint32_t cta = 0; // of the pair; 0 where there is none
@@ -53,6 +62,8 @@ struct TensorOperands {
   std::vector<TensorBits> metadata(uint32_t row, uint32_t chunk) const;
 
 private:
+  // A byte of the scale factors of a row, in the quarter.
+  TensorBits scale(uint32_t cta, uint32_t quarter, uint32_t row, uint32_t byte, uint32_t to_more) const;
   uint32_t rows() const { return descriptor.m / ctas_of(path); } // of a CTA
   // The lanes that have elements of a row of D, one of each block of columns.
   std::vector<uint32_t> lanes_of_row(uint32_t row) const;

@@ -514,7 +514,7 @@ class MatrixCli(Case):
         files = [self.save("a.npy", np.zeros((16, 16), np.float16)), self.save("b.npy", np.zeros((16, 8), np.float16))]
         message = self.refused("mma", MMA, *files, "--arch", "sm_75", status=UNSUPPORTED)
         self.assertIn(f"sm_75 has no {MMA}\n", message)
-        self.assertIn(" sm_80, sm_86, sm_89, sm_90, sm_100, sm_120", message)
+        self.assertIn(" sm_80, sm_86, sm_87, sm_88, sm_89, sm_90, sm_100, sm_103", message)
         self.assertIn("--arch sm_999", self.refused("mma", MMA, *files, "--arch", "sm_999"))
         self.call("mma", MMA, *files, "--arch", "sm_103a")
 

@@ -25,7 +25,7 @@ A_AT, SCALE_A_AT, SCALE_B_AT, METADATA_AT = 256, 320, 352, 384  # columns; D is 
 # Stores a column image to tensor memory, multiplies what is there by B in shared memory, and loads D.
 KERNEL = """
 .version 8.8
-.target sm_100a
+.target %(target)s
 .address_size 64
 .visible .entry k(.param .u64 image, .param .u64 tile, .param .u64 out) .reqntid 128 {
   .shared .align 1024 .b8 b[%(tile_bytes)d];
@@ -204,7 +204,7 @@ class TensorCli(Case):
             options += ["--metadata", self.save("metadata.npy", metadata.astype(np.uint8))]
         memory, descriptor = self.tile(self.bits(b, types["b"]), types["b"], swizzle, major, "mxf4" in words)
         idesc = int(facts["instruction_descriptor"], 16) | (1 << 16 if major == "mn" else 0)
-        text = KERNEL % {"tile_bytes": memory.size, "stores": STORES, "loads": LOADS, "words": words, "scales": scales,
+        text = KERNEL % {"target": "sm_103a" if k == 96 else "sm_100a", "tile_bytes": memory.size, "stores": STORES, "loads": LOADS, "words": words, "scales": scales,
                          "b_desc": hex(descriptor), "idesc": hex(idesc), "a_at": A_AT, "sa_at": SCALE_A_AT, "sb_at": SCALE_B_AT,
                          "metadata_at": METADATA_AT, "metadata": "[%at], " if sparse else ""}  # fmt: skip
         with open(self.path("k.ptx"), "w") as file:
@@ -246,6 +246,8 @@ class TensorCli(Case):
         self.check(scaled.format("mxf8f6f4", 1, 40, 32, "e3m2", "e4m3", "ue8m0"))
         self.check(scaled.format("mxf4", 2, 16, 64, "e2m1", "e2m1", "ue8m0"), "64B")
         self.check(scaled.format("mxf4nvf4", 4, 72, 64, "e2m1", "e2m1", "ue4m3"), "none")
+        self.check(scaled.format("mxf4nvf4", 4, 144, 96, "e2m1", "e2m1", "ue4m3"))
+        self.check(scaled.format("mxf4", 2, 48, 96, "e2m1", "e2m1", "ue8m0"))
 
     def test_copies_of_blocks_are_where_they_are_drawn(self):
         ws = "tcgen05.mma.ws.cta_group::1.kind::{}.m{}n64k{}.{}"
@@ -284,6 +286,7 @@ class TensorCli(Case):
         self.assertIn("lemma layout smem --type f16 --rows 16 --cols 64",
                       self.call("layout", f"{HALF}.m128n16k16.f32.f16.f16", "--operand", "b", status=USAGE).stderr)  # fmt: skip
         self.assertIn("T31:r0", self.call("layout", "tcgen05.st.sync.aligned.16x64b.x1.b32").stdout)
+        self.assertIn("red: 32 x 1 of f32", self.call("layout", "tcgen05.ld.red.sync.aligned.32x32b.x4.min.f32").stdout)
         self.assertIn("each row goes to 4 lanes", self.call("layout", "tcgen05.cp.cta_group::1.32x128b.warpx4").stdout)
 
     def test_descriptor_explains_each_field(self):
@@ -315,6 +318,9 @@ class TensorCli(Case):
         a, b = self.save("a.npy", np.zeros((128, 16))), self.save("b.npy", np.zeros((16, 8)))
         name = f"{HALF}.m128n8k16.f32.f16.f16"
         self.call("mma", name, a, b)
+        longer = "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X.m128n16k96"
+        self.call("mma", longer, "--random", 1, "--arch", "sm_103a")
+        self.assertIn("known: sm_103\n", self.call("mma", longer, "--random", 1, "--arch", "sm_100a", status=UNSUPPORTED).stderr)
         self.assertIn("sm_90 has no " + name, self.call("mma", name, a, b, "--arch", "sm_90", status=UNSUPPORTED).stderr)
         self.assertIn("legal for .kind::f16 with .cta_group::1: 64, 128", self.call("mma", f"{HALF}.m256n8k16", a, b, status=USAGE).stderr)
         self.assertIn("wants 64 x 16", self.call("mma", f"{HALF}.m64n8k16", a, b, status=USAGE).stderr)

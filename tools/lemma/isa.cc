@@ -160,7 +160,7 @@ void print_markdown(const std::vector<MatrixInstruction>& all) {
       "GPU does ([recorded-bits.md](recorded-bits.md)). `lemma isa NAME` explains one; `lemma layout NAME`\n"
       "draws it. Braces stand for a choice, `{{.x}}` for a modifier that may be left out. Targets: sm_80+ "
       "and up,\n"
-      "sm_90a alone, sm_100f its family.\n");
+      "sm_90a alone, sm_100f its family; K = 96 of `tcgen05.mma` is sm_103a's alone.\n");
   std::string head;
   for (const MatrixInstruction& one : all) {
     if (one.title != head)

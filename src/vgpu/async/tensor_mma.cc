@@ -346,10 +346,9 @@ namespace {
 // `all`: rows that are laid out together, in so many blocks.
 TensorScales scales_of(const TensorProduct& product, uint32_t rows, uint32_t all, uint32_t blocks,
                        uint32_t id) {
-  constexpr uint32_t kTogether = 128;
   return {.rows = rows,
           .id = id,
-          .stride = (all + kTogether - 1) / kTogether * kTogether / kWarpSize / blocks,
+          .stride = layout::columns_to_more_scales(all, blocks),
           .words = (id + std::max(product.scales, 1u) + 3) / 4};
 }
 

@@ -154,8 +154,8 @@ constexpr uint32_t a_columns(const TensorProduct& product) {
   return product.a_chunks * layout::kChunkBytes / 4;
 }
 // How the scale factors of A's rows, or of B's columns of a block, lie behind their address: four bytes of
-// row r in column r / 32, and of K = 96, which has as many as six, the next four `stride` columns further on.
-// Rows count by 128 there: CUTLASS has them so, and the PTX ISA figures alone.
+// row r in column r / 32, and of K = 96, which has as many as six, the next four `stride` columns further on
+// (layout::columns_to_more_scales()).
 struct TensorScales {
   uint32_t rows = 0;
   uint32_t id = 0; // the byte of the first

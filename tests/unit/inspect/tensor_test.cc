@@ -190,6 +190,31 @@ TEST(Tensor, ListsItsProducts) {
     EXPECT_FALSE(one.opcode.starts_with("tcgen05"));
 }
 
+// As CUTLASS has them, and tests/unit/vgpu/tensor_k96_test.cc: rows count by 128.
+TEST(Tensor, ScaleFactorsOfK96GoOnBehindAllRows) {
+  const std::string six =
+      "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X.m128n144k96.f32.e2m1.e2m1.ue4m3";
+  expect_cells(
+      six, "scale-a", [](int row, int) { return row % 32; },
+      [](int row, int k) { return row / 32 + k / 4 * 4; });
+  expect_cells(
+      six, "scale-b", [](int, int col) { return col % 32; },
+      [](int k, int col) { return col / 32 + k / 4 * 8; });
+  const MatrixDescription mma = described(six);
+  EXPECT_EQ(operand(mma, "scale-a").adjacent_cols, 2) << "a cell has four or two";
+  EXPECT_EQ(operand(mma, "scale-b").column_formula, "8 * (row / 4) + col / 32");
+  EXPECT_EQ(mma.instruction.availability.targets_text, "sm_103a");
+  EXPECT_EQ(mma.other_shapes, std::vector<std::string>{"m128nNk64"});
+  EXPECT_EQ(mma.instruction_descriptor >> 31, 1u);
+  // Of a pair's 128 rows each block of B's columns has its own quarters.
+  const MatrixDescription pair = described(
+      "tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.scale_vec::4X.m128n256k96.f32.e2m1.e2m1.ue4m3");
+  int last = 0;
+  for (const FragmentElement& e : operand(pair, "scale-b").elements)
+    last = std::max(last, e.reg);
+  EXPECT_EQ(last, 4 + 3);
+}
+
 // "Data Movement Shape": the accumulator fragment of mma.sync.
 TEST(Tensor, RegistersOfLoadsAreFragments) {
   const MatrixDescription load = described("tcgen05.ld.sync.aligned.16x256b.x2.b32");
@@ -209,6 +234,19 @@ TEST(Tensor, RegistersOfLoadsAreFragments) {
   const MatrixDescription halves = described("tcgen05.ld.sync.aligned.16x32bx2.x4.b32");
   EXPECT_EQ(operand(halves, "d").rows, 16);
   EXPECT_EQ(operand(halves, "d").cols, 8);
+}
+
+TEST(Tensor, AReductionHasARegisterBeside) {
+  const MatrixDescription rows = described("tcgen05.ld.red.sync.aligned.32x32b.x4.min.abs.NaN.f32");
+  EXPECT_EQ(operand(rows, "d").registers, 4);
+  EXPECT_EQ(operand(rows, "red").registers, 1);
+  EXPECT_EQ(operand(rows, "red").type, "f32");
+  EXPECT_EQ(operand(rows, "red").rows, 32);
+  const MatrixDescription halves = described("tcgen05.ld.red.sync.aligned.16x32bx2.x2.max.u32");
+  EXPECT_EQ(operand(halves, "red").cols, 2);
+  for (const FragmentElement& e : operand(halves, "red").elements)
+    EXPECT_EQ(e.lane, e.row + 16 * e.col);
+  EXPECT_FALSE(describe_matrix("tcgen05.ld.red.spcompress.sync.aligned.32x32b.x4.min.sp::2:4.f32.b2"));
 }
 
 TEST(Tensor, CopiesSayWhichLanesARowGoesTo) {
@@ -259,9 +297,16 @@ TEST(Tensor, ComputesOneProduct) {
   EXPECT_EQ(d->at(4, 7), 0u);
   EXPECT_FALSE(mma_form("tcgen05.mma.cta_group::1.kind::i8", "sm_103a")) << "no integers there";
   EXPECT_TRUE(mma_form("tcgen05.mma.cta_group::1.kind::i8", "sm_100a"));
-  const auto none = mma_form("tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X.m128n64k96");
+  const std::string k96 = "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X.m128n64k96";
+  const auto longer = mma_form(k96, "sm_103a");
+  ASSERT_TRUE(longer) << longer.error().text;
+  EXPECT_EQ(longer->a.cols, 96u);
+  EXPECT_EQ(longer->scale_a.cols, 3u);
+  EXPECT_EQ(longer->evidence, "assumed");
+  const auto none = mma_form(k96, "sm_100a");
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind, ErrorKind::unsupported);
+  EXPECT_NE(none.error().text.find("known: sm_103"), std::string::npos) << none.error().text;
   EXPECT_NE(mma_form("tcgen05.ld.sync.aligned.32x32b.x1.b32").error().text.find("moves data"),
             std::string::npos);
 }

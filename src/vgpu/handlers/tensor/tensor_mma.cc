@@ -14,6 +14,7 @@
 #include "isa/matrix_model.h"
 #include "layout/sparse.h"
 #include "layout/tensor_metadata.h"
+#include "layout/tensor_operands.h"
 #include "vgpu/code/decoder.h"
 #include "vgpu/handlers/memory/async_operands.h"
 #include "vgpu/handlers/tensor/tensor_operands.h"
@@ -65,21 +66,18 @@ const TensorProduct* find_product(Exec& x, const DecodedInst& in, uint32_t bits,
   std::optional<std::string> problem = layout::wrong(descriptor, plan.instruction);
   const std::optional<DataPath> path =
       layout::data_path(descriptor.m, plan.instruction.cta_group, plan.instruction.ws, plan.instruction.sp);
-  constexpr int kWithK96 = 103;
-  if (!problem && descriptor.k96 && plan.sm != kWithK96)
+  if (!problem && descriptor.k96 && plan.sm != isa::kSmWithK96)
     problem = fmt::format(
         "instruction descriptor {:#010x}: size of K (bit 31) is 1, K = 96; legal on sm_{}: 0, and "
         "1 on sm_{}a alone",
-        bits, plan.sm, kWithK96);
+        bits, plan.sm, isa::kSmWithK96);
   if (!problem && !path)
     problem = fmt::format("instruction descriptor {:#010x}: no data path has M = {}", bits, descriptor.m);
   if (problem) {
     x.misuse(in, "tcgen05.descriptor", *problem + " (undefined behaviour)", lane);
     return nullptr;
   }
-  // Of blocks of 16 or 32 elements.
-  const uint32_t scales =
-      descriptor.k96 ? (plan.instruction.scale_vec == 4 ? 6 : 3) : plan.instruction.scale_vec;
+  const uint32_t scales = layout::scales_of(descriptor, plan.instruction.scale_vec);
   std::optional<TensorProduct> product = make_tensor_product(descriptor, *path, scales, plan.machine);
   if (!product) {
     x.fault(in, FaultKind::unsupported,
