@@ -41,8 +41,8 @@ bool hands_on(const ptx::Module& module, const ptx::Instruction& instruction) {
   const isa::Effects does = isa::effects_of(instruction.opcode);
   if (does.has(effect::calls))
     return calls_program(module, instruction);
-  return does.has_any(effect::meets_cta | effect::meets_cluster | effect::meets_grid | effect::on_mbarrier |
-                      effect::fences | effect::leaves);
+  return does.has(effect::leaves) || does.has_any(effect::meets_cta | effect::meets_cluster |
+                                                  effect::meets_grid | effect::on_mbarrier | effect::fences);
 }
 
 } // namespace

@@ -10,7 +10,7 @@ K = "tc_gemm"
 MMA = "@mma_0 tcgen05 | @mma_1 tcgen05 | @mma_2 tcgen05 | @mma_3 tcgen05"
 COPIES = "@load_a | @load_b"
 bug(K, UNORDERED, "no_wait_for_products", no_wait("@wait_ready"), [MMA, "@ld"])
-bug(K, "async.unwaited", "no_wait_ld", cut("@wait_ld"), ["@ld", MMA + " | @dealloc"])
+bug(K, "async.unwaited", "no_wait_ld", cut("@wait_ld"), ["@ld", MMA + " | @dealloc"], is_note=True)
 bug(K, "async.unwaited", "no_wait_for_copies", no_wait("@wait_full"), [COPIES, MMA])
 bug(
     K,
@@ -72,7 +72,7 @@ bug(K, "tcgen05.alloc", "never_given_back", cut("@dealloc tcgen05"), "ret;")
 
 # ---- tc_rescale: threads change D between products
 K = "tc_rescale"
-bug(K, "async.unwaited", "no_wait_ld_before_st", cut("@wait_ld tcgen05"), ["@ld tcgen05", "@st tcgen05"])
+bug(K, "async.unwaited", "no_wait_ld_before_st", cut("@wait_ld tcgen05"), ["@ld tcgen05", "@st tcgen05"], is_note=True)
 bug(K, "async.unwaited", "no_wait_st", cut("@wait_st tcgen05"), ["@st tcgen05", "@mma tcgen05 | @ld_last tcgen05"])
 bug(K, "async.unwaited", "no_wait_for_c", cut("@wait_first tcgen05"), ["@st_first tcgen05", "@mma tcgen05"])
 bug(
@@ -124,7 +124,14 @@ bug(K, "race.tensor", "no_fence_before_stored", cut("@before_stored"), ["@st tcg
 bug(K, "tcgen05.fence", "no_fence_after_stored", cut("@after_stored tcgen05"), ["@st tcgen05", "@mma tcgen05"])
 bug(K, "tcgen05.fence", "no_fence_after_done", cut("@after_done tcgen05"), ["@mma tcgen05", "@ld tcgen05"])
 bug(K, UNORDERED, "no_wait_for_stored", no_wait("@wait_stored"), ["@st tcgen05", "@mma tcgen05"])
-bug(K, "async.unwaited", "no_wait_ld", cut("@wait_ld tcgen05"), ["@ld tcgen05", "@st tcgen05 | @dealloc tcgen05"])
+bug(
+    K,
+    "async.unwaited",
+    "no_wait_ld",
+    cut("@wait_ld tcgen05"),
+    ["@ld tcgen05", "@st tcgen05 | @dealloc tcgen05"],
+    is_note=True,
+)
 bug(
     K,
     "async.unwaited|race.tensor",
@@ -209,7 +216,7 @@ bug(
     no_wait("@wait_p"),
     ["@st_p tcgen05 | @ld_s0 tcgen05 | @ld_s1 tcgen05", "@mma_o tcgen05 | @mma_s tcgen05"],
 )
-bug(K, "async.unwaited", "no_wait_ld", cut("@wait_ld tcgen05"), [S, "@mma_s tcgen05"])
+bug(K, "async.unwaited", "no_wait_ld", cut("@wait_ld tcgen05"), [S, "@mma_s tcgen05"], is_note=True)
 bug(K, UNORDERED, "no_wait_for_the_last", no_wait("@wait_last"), ["@mma_o tcgen05", "@ld_o0 tcgen05 | @ld_o1 tcgen05"])
 
 # ---- tc_pair: two CTAs
@@ -227,4 +234,4 @@ bug(
 )
 bug(K, "mbarrier.count", "commit_to_the_even_cta_alone", last_operand("@commit mov.b16", "1"), "@wait_ready mbarrier")
 bug(K, "tcgen05.alloc", "never_given_back", cut("@dealloc tcgen05"), "ret;")
-bug(K, "async.unwaited", "no_wait_ld", cut("@wait_ld tcgen05"), ["@ld tcgen05", "@dealloc tcgen05"])
+bug(K, "async.unwaited", "no_wait_ld", cut("@wait_ld tcgen05"), ["@ld tcgen05", "@dealloc tcgen05"], is_note=True)

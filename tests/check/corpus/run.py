@@ -113,11 +113,11 @@ class Runner:
         return path, re.search(r"^\.target\s+(\w+)", path.read_text(), re.M)[1]
 
 
-def findings_of(report):
+def findings_of(report, with_notes=False):
     """(id, PTX lines that it names, lines of a .cu that it names, how it reads) of each finding, and of a fault with an id."""
     rows = []
     for finding in [*report.get("findings", []), report.get("fault") or {}]:
-        if "id" not in finding or finding.get("severity", "error") != "error":
+        if "id" not in finding or (finding.get("severity", "error") != "error" and not with_notes):
             continue
         sides = [(finding.get(side) or {}).get("place") for side in ("access", "earlier")]
         places = [place for place in [*sides, finding.get("place")] if place and "ptx_line" in place]
@@ -154,7 +154,7 @@ def is_found(bug, lines, report):
     from_source = bases.bases[bug.base].made_by == "nvcc"
     return any(
         id in (bug.id, *bug.others) and all(set(named) & w for w in wanted) and (sources or not from_source)
-        for id, named, sources, _ in findings_of(report)
+        for id, named, sources, _ in findings_of(report, bug.is_note)
     )
 
 

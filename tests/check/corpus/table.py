@@ -26,6 +26,7 @@ class Bug:
     edits: list
     at: list
     others: list  # ids that are as right: of an access and a copy that nothing orders either may come first, for one
+    is_note: bool = False  # the hardware does what was meant, and the ISA does not say so: a note will do
 
     @property
     def by_default(self):
@@ -35,12 +36,12 @@ class Bug:
 bugs = []
 
 
-def bug(base, id, name, edits, at):
+def bug(base, id, name, edits, at, is_note=False):
     edits = edits if isinstance(edits, list) else [edits]
     name = f"{base}.{name}"
     id, *others = id.split("|")
     assert id in IDS and name not in {b.name for b in bugs}, name
-    bugs.append(Bug(name, base, id, edits, [at] if isinstance(at, str) else at, others))
+    bugs.append(Bug(name, base, id, edits, [at] if isinstance(at, str) else at, others, is_note))
 
 
 fines = []

@@ -199,6 +199,7 @@ TEST(TensorOrder, WhatNeedsTheRegistersOfALoadWaitsForIt) {
   EXPECT_EQ(found(first + "@%p bra OVER;\n" + need + "OVER:\n" + kStore + end), over);
   // Of other warps' loads: before these let the one that frees go on.
   EXPECT_EQ(found(first + need), "note " + freed);
+  EXPECT_EQ(found(first + "@%p bra NEED;\nadd.u32 %r3, %t, 1;\nNEED:\n" + need), "note " + freed);
   EXPECT_EQ(found(first, kBefore + kBarrier + need), freed);
 }
 
