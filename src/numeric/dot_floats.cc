@@ -73,7 +73,8 @@ struct Block {
 
 // DotScratch::Use::loops.
 struct Workspace {
-  Block wide, narrow;
+  static constexpr int kMostWide = 4; // blocks that are kept for all of `narrow`; of more, one at a time
+  Block wide[kMostWide], narrow;
 };
 
 enum class Accumulator : uint8_t {

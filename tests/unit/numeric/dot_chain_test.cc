@@ -17,7 +17,7 @@ using enum FloatFormat;
 using internal::DotLevel;
 using Bytes = std::vector<std::byte>;
 
-constexpr int kRows = 64, kColumns = 32, kRowBytes = 32; // of A and B in one product
+constexpr int kRows = 64, kColumns = 64, kRowBytes = 32; // of A and B in one product
 
 // What lies in registers' blocks; in the last case D in others than C.
 enum class InBlocks { nothing, c_and_d, everything, everything_even_first };
