@@ -335,6 +335,17 @@ int longest_chain(const DotModel& model, int k) {
   return is_chain ? std::max(1, internal::kMaxFloatK / k) : 1;
 }
 
+std::vector<DotPlan> make_chain(const DotModel& model, const DotShape& shape, const DotLayout& layout) {
+  if (shape.is_sparse())
+    return {DotPlan(model, shape, layout)};
+  const DotModel chain = chainable(model, shape.k);
+  const int longest = std::min(kMostInChain, longest_chain(chain, shape.k));
+  std::vector<DotPlan> plans;
+  for (int steps = 1; steps <= longest; ++steps)
+    plans.emplace_back(chain, DotShape{.m = shape.m, .n = shape.n, .k = steps * shape.k}, layout);
+  return plans;
+}
+
 MatrixOutputs dot(const DotPlan& plan, const DotTile& tile, DotScratch& scratch) {
   MatrixOutputs paths;
   if (plan.way() && plan.way()->run(plan, tile, scratch, paths))

@@ -28,6 +28,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace lemma::numeric {
 
@@ -212,6 +213,12 @@ private:
 };
 
 class ArrangedB;
+
+// How many products at most make_chain() takes together.
+inline constexpr int kMostInChain = 4;
+// The plan of one product of this shape, that of two after each other as one, and so on: as many as
+// longest_chain() allows, of a sparse A the one alone.
+std::vector<DotPlan> make_chain(const DotModel& model, const DotShape& shape, const DotLayout& layout = {});
 
 // The matrices of one product.
 struct DotTile {

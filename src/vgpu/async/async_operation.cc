@@ -71,8 +71,9 @@ void complete_bytes(const AsyncOperation& operation, const SharedPlace& at) {
 }
 
 void multiply(const AsyncOperation& operation) {
-  numeric::DotScratch scratch;
-  const MatrixOutputs outputs = execute(*operation.mma, scratch);
+  static thread_local numeric::DotScratch scratch;
+  const MatrixOutputs outputs = execute({operation.mma.get(), 1}, scratch);
+  mark_written(*operation.mma);
   Launch& launch = *operation.issuer.launch;
   const std::lock_guard lock(launch.report_mutex);
   launch.late_outputs += outputs;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <utility>
 
 namespace lemma::vgpu {
@@ -40,55 +41,66 @@ void negate(std::byte* tile, size_t bytes, uint32_t element_bytes, uint32_t sign
     tile[at] ^= static_cast<std::byte>(sign);
 }
 
-// Calls visit(index, address) for the chunks that have something of the matrix's rows.
+// Rows of A or B as dot() takes them: K of one operation behind that of the one before.
+struct Tile {
+  std::byte* rows = nullptr; // of this operation
+  size_t stride = 0;         // bytes from row to row
+
+  std::byte* row(size_t index) const { return rows + index * stride; }
+};
+
+// Calls visit(row, chunk along K, address) for the chunks of a K-major matrix's rows.
 template <class Visit>
-void each_chunk(const TensorShared& matrix, Visit visit) {
-  const uint32_t begin = matrix.first_chunk(), end = matrix.end_chunk(), count = 8 * matrix.row_chunks;
+void each_chunk_of_rows(const TensorShared& matrix, Visit visit) {
+  const uint32_t in_row = matrix.row_chunks;
   // Where eights of rows lie whole patterns of the swizzle apart, each is as the one before.
   const uint32_t stride = matrix.chunks.stride, pattern = 8 * layout::line_bytes(matrix.chunks.swizzle);
-  if (matrix.mn_major || matrix.descriptor.leading_is_address || matrix.first % 8 != 0 ||
-      (end - begin) % count != 0 || stride % pattern != 0) {
-    for (uint32_t i = begin; i < end; ++i)
-      visit(i, matrix.chunk(i));
-    return;
-  }
-  for (uint32_t j = 0; j < count; ++j) {
-    const uint32_t address = matrix.chunk(begin + j);
-    for (uint32_t eight = 0; begin + eight * count < end; ++eight)
-      visit(begin + eight * count + j, address + eight * stride);
+  const bool repeats = !matrix.descriptor.leading_is_address && matrix.first % 8 == 0 &&
+                       matrix.rows % 8 == 0 && stride % pattern == 0;
+  const uint32_t different = repeats ? 8 : matrix.rows;
+  for (uint32_t row = 0; row < different; ++row)
+    for (uint32_t chunk = 0; chunk < in_row; ++chunk) {
+      const uint32_t address = matrix.chunk((matrix.first + row) * in_row + chunk);
+      for (uint32_t further = 0; row + further < matrix.rows; further += different)
+        visit(row + further, chunk, address + further / 8 * stride);
+    }
+}
+
+// The rows of an MN-major matrix.
+void gather_mn_major(const TensorShared& matrix, const std::byte* shared, uint32_t bits, Tile tile) {
+  const uint32_t in_chunk = matrix.elements_of_chunk(), depth = matrix.depth(),
+                 element_bytes = matrix.element_bytes;
+  for (uint32_t i = matrix.first_chunk(); i < matrix.end_chunk(); ++i) {
+    std::byte chunk[layout::kChunkBytes];
+    std::memcpy(chunk, shared + matrix.chunk(i), sizeof chunk);
+    if (bits < 8)
+      unpack_chunk(chunk, bits);
+    for (uint32_t r = 0; r < in_chunk; ++r)
+      if (const uint32_t row = i / depth * in_chunk + r;
+          row >= matrix.first && row < matrix.first + matrix.rows)
+        std::memcpy(tile.row(row - matrix.first) + size_t{i % depth} * element_bytes,
+                    chunk + size_t{r} * element_bytes, element_bytes);
   }
 }
 
 // The rows of a matrix in shared memory, K along them.
 void gather_shared(const TensorShared& matrix, const Cta& cta, const TensorProduct& product,
-                   TensorFormat format, std::byte* tile) {
+                   TensorFormat format, Tile tile) {
   const std::byte* shared = cta.async_read(0);
-  const uint32_t bits = layout::element_bits(format), in_chunk = matrix.elements_of_chunk(),
-                 depth = matrix.depth(), begin = matrix.first_chunk(), element_bytes = matrix.element_bytes;
-  if (bits >= 8 && !matrix.mn_major && !is_f4(product.descriptor.kind)) {
-    each_chunk(matrix, [&](uint32_t i, uint32_t address) {
-      std::memcpy(tile + size_t{i - begin} * layout::kChunkBytes, shared + address, layout::kChunkBytes);
+  const uint32_t bits = layout::element_bits(format);
+  if (matrix.mn_major)
+    return gather_mn_major(matrix, shared, bits, tile);
+  const bool is_dense = is_f4(product.descriptor.kind);
+  if (bits >= 8 && !is_dense)
+    return each_chunk_of_rows(matrix, [&](uint32_t row, uint32_t chunk, uint32_t address) {
+      std::memcpy(tile.row(row) + size_t{chunk} * layout::kChunkBytes, shared + address, layout::kChunkBytes);
     });
-    return;
-  }
-  each_chunk(matrix, [&](uint32_t i, uint32_t address) {
-    std::byte chunk[layout::kChunkBytes];
-    std::memcpy(chunk, shared + address, sizeof chunk);
-    if (is_f4(product.descriptor.kind)) {
-      unpack_dense(chunk, tile + size_t{i - begin} * 2 * layout::kChunkBytes);
-      return;
-    }
-    if (bits < 8)
-      unpack_chunk(chunk, bits);
-    if (!matrix.mn_major) {
-      std::memcpy(tile + size_t{i - begin} * layout::kChunkBytes, chunk, sizeof chunk);
-      return;
-    }
-    for (uint32_t r = 0; r < in_chunk; ++r)
-      if (const uint32_t row = i / depth * in_chunk + r;
-          row >= matrix.first && row < matrix.first + matrix.rows)
-        std::memcpy(tile + (size_t{row - matrix.first} * depth + i % depth) * element_bytes,
-                    chunk + size_t{r} * element_bytes, element_bytes);
+  each_chunk_of_rows(matrix, [&](uint32_t row, uint32_t chunk, uint32_t address) {
+    std::byte* to = tile.row(row) + size_t{chunk} * layout::kChunkBytes * (is_dense ? 2 : 1);
+    if (is_dense)
+      return unpack_dense(shared + address, to);
+    std::memcpy(to, shared + address, layout::kChunkBytes);
+    unpack_chunk(to, bits);
   });
 }
 
@@ -97,6 +109,7 @@ struct Part {
   const Cta& cta;
   const TensorLanes& disabled;
   uint32_t block = 0;
+  size_t length = 1; // of the chain
 
   const uint32_t* lanes(uint32_t column) const { return cta.tensor.memory->column(column); }
   bool writes_all() const {
@@ -105,20 +118,20 @@ struct Part {
 };
 
 // Rows of A in tensor memory: a cell for every four bytes.
-void gather_tensor(const TensorMma& mma, const Part& part, std::byte* tile) {
+void gather_tensor(const TensorMma& mma, const Part& part, Tile tile) {
   const TensorProduct& product = *mma.product;
   const size_t row_bytes = size_t{product.a_chunks} * layout::kChunkBytes;
   std::vector<std::byte> dense(is_f4(product.descriptor.kind) ? product.row_lanes.size() * row_bytes : 0);
-  std::byte* to = dense.empty() ? tile : dense.data();
+  const Tile to = dense.empty() ? tile : Tile{dense.data(), row_bytes};
   for (uint32_t column = 0; column < a_columns(product); ++column) {
     const uint32_t* lanes =
         part.lanes(mma.a_cell.column + column) + mma.a_cell.lane + product.block_lane(part.block);
     for (size_t row = 0; row < product.row_lanes.size(); ++row)
-      std::memcpy(to + row * row_bytes + size_t{column} * 4,
+      std::memcpy(to.row(row) + size_t{column} * 4,
                   lanes + product.row_lanes[mma.shifts_a && row != 0 ? row - 1 : row], 4);
   }
   for (size_t at = 0; at < dense.size(); at += layout::kChunkBytes)
-    unpack_dense(&dense[at], tile + 2 * at);
+    unpack_dense(&dense[at], tile.row(at / row_bytes) + 2 * (at % row_bytes));
 }
 
 // Appends those of the row, from a quarter.
@@ -209,16 +222,17 @@ template <class T>
 MatrixOutputs multiply_tile(const TensorMma& mma, const Part& part, const std::byte* a, const std::byte* b,
                             std::vector<std::byte>& room, numeric::DotScratch& scratch) {
   const TensorProduct& product = *mma.product;
-  room.resize(product.dot.shape().outputs() * sizeof(T));
+  const numeric::DotPlan& dot = product.dots[part.length - 1];
+  room.resize(dot.shape().outputs() * sizeof(T));
   auto* d = reinterpret_cast<T*>(room.data());
   if (mma.accumulates)
     for_cells(mma, part, d, [](T& element, uint32_t cell, uint32_t) { element = static_cast<T>(cell); });
   if (mma.accumulates && mma.scale_d != 0)
-    for (size_t i = 0; i < product.dot.shape().outputs(); ++i)
-      d[i] = static_cast<T>(scaled(product.dot.model().c, d[i], -mma.scale_d));
+    for (size_t i = 0; i < dot.shape().outputs(); ++i)
+      d[i] = static_cast<T>(scaled(dot.model().c, d[i], -mma.scale_d));
   const std::vector<uint8_t> of_a = scales_of_a(mma, part), of_b = scales_of_b(mma, part),
                              index = columns_of_a(mma, part);
-  const MatrixOutputs outputs = numeric::dot(product.dot,
+  const MatrixOutputs outputs = numeric::dot(dot,
                                              {.a = a,
                                               .b = b,
                                               .c = mma.accumulates ? room.data() : nullptr,
@@ -242,7 +256,7 @@ MatrixOutputs multiply_in_place(const TensorMma& mma, const Part& part, const st
                                 const std::byte* b, numeric::DotScratch& scratch) {
   const std::vector<uint8_t> of_a = scales_of_a(mma, part), of_b = scales_of_b(mma, part);
   uint32_t* d = part.cta.tensor.memory->column(mma.d_cell.column);
-  return numeric::dot(*mma.product->transposed,
+  return numeric::dot(mma.product->transposed[part.length - 1],
                       {.a = b,
                        .b = a,
                        .c = mma.accumulates ? d : nullptr,
@@ -252,10 +266,11 @@ MatrixOutputs multiply_in_place(const TensorMma& mma, const Part& part, const st
                       scratch);
 }
 
+// `mma`: the first of the chain, which says what D is before.
 MatrixOutputs multiply(const TensorMma& mma, const Part& part, const std::byte* a, const std::byte* b,
                        std::vector<std::byte>& room, numeric::DotScratch& scratch) {
   const TensorProduct& product = *mma.product;
-  if (product.transposed && part.writes_all() && mma.scale_d == 0)
+  if (!product.transposed.empty() && part.writes_all() && mma.scale_d == 0)
     return multiply_in_place(mma, part, a, b, scratch);
   return product.d_bytes == 2 ? multiply_tile<uint16_t>(mma, part, a, b, room, scratch)
                               : multiply_tile<uint32_t>(mma, part, a, b, room, scratch);
@@ -265,14 +280,6 @@ numeric::DotModel transposed(numeric::DotModel model) {
   std::swap(model.a, model.b);
   std::swap(model.integer_a, model.integer_b);
   return model;
-}
-
-// D's cells count as written, but for lanes that stay.
-void mark_written(const TensorMma& mma) {
-  each_cell_written(mma, [](const Cta& cta, uint32_t column, const TensorLanes& lanes) {
-    for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
-      cta.tensor.memory->written(column)[quarter] |= lanes[quarter];
-  });
 }
 
 } // namespace
@@ -302,6 +309,7 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
                                                  numeric::Arch machine) {
   TensorProduct product;
   product.descriptor = descriptor;
+  product.path = path;
   const uint32_t rows = descriptor.m / layout::ctas_of(path), k = descriptor.k(),
                  products = descriptor.sparse ? k / 2 : k; // of an element of D
   product.cta_columns = descriptor.n / layout::ctas_of(path);
@@ -310,10 +318,10 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
   const auto model = isa::tensor_model(descriptor, scales, machine);
   if (!model)
     return std::nullopt;
-  product.dot = numeric::DotPlan(*model, {.m = static_cast<int>(rows),
-                                          .n = static_cast<int>(product.block_columns),
-                                          .k = static_cast<int>(products),
-                                          .k_b = static_cast<int>(k)});
+  product.dots = numeric::make_chain(*model, {.m = static_cast<int>(rows),
+                                              .n = static_cast<int>(product.block_columns),
+                                              .k = static_cast<int>(products),
+                                              .k_b = static_cast<int>(k)});
   product.element_bytes = std::max(layout::element_bits(descriptor.a), 8u) / 8;
   product.a_row_bytes = products * product.element_bytes;
   product.b_row_bytes = k * product.element_bytes;
@@ -331,7 +339,7 @@ std::optional<TensorProduct> make_tensor_product(const layout::TensorInstruction
     product.row_quarters[lane / kWarpSize] |= LaneMask{1} << lane % kWarpSize;
   const bool is_plain = path == layout::DataPath::a || path == layout::DataPath::d;
   if (is_plain && rows == TensorMemory::kLanes && !descriptor.sparse && product.d_bytes == sizeof(uint32_t))
-    product.transposed = numeric::DotPlan(
+    product.transposed = numeric::make_chain(
         transposed(*model),
         {.m = static_cast<int>(descriptor.n), .n = static_cast<int>(rows), .k = static_cast<int>(products)});
   for (uint32_t column = 0; column < descriptor.n; ++column)
@@ -428,7 +436,8 @@ void each_cell_read(const TensorMma& mma, const TensorVisit& visit) {
   }
 }
 
-void each_cell_written(const TensorMma& mma, const TensorVisit& visit) {
+template <class Visit>
+void visit_d(const TensorMma& mma, Visit visit) {
   for (size_t i = 0; Cta* cta : mma.ctas) {
     TensorLanes lanes{};
     uint32_t lane = ~0u; // of which these are; neighbours have the same
@@ -442,6 +451,32 @@ void each_cell_written(const TensorMma& mma, const TensorVisit& visit) {
     }
     ++i;
   }
+}
+
+void each_cell_written(const TensorMma& mma, const TensorVisit& visit) {
+  visit_d(mma, visit);
+}
+
+void mark_written(const TensorMma& mma) {
+  visit_d(mma, [](const Cta& cta, uint32_t column, const TensorLanes& lanes) {
+    for (size_t quarter = 0; quarter < lanes.size(); ++quarter)
+      cta.tensor.memory->written(column)[quarter] |= lanes[quarter];
+  });
+}
+
+bool continues(const TensorMma& mma, const TensorMma& next) {
+  const TensorProduct &product = *mma.product, &other = *next.product;
+  const layout::TensorInstructionDescriptor &descriptor = product.descriptor, &others = other.descriptor;
+  const bool is_alike =
+      &product == &other || (descriptor.kind == others.kind && descriptor.bits == others.bits &&
+                             product.path == other.path && product.scales == other.scales);
+  const auto has_a_in_d = [&](const TensorMma& each) {
+    return !each.a && each.a_cell.column < mma.d_cell.column + product.d_columns &&
+           mma.d_cell.column < each.a_cell.column + a_columns(product);
+  };
+  return is_alike && next.accumulates && next.scale_d == 0 && mma.ctas == next.ctas &&
+         mma.d_cell.lane == next.d_cell.lane && mma.d_cell.column == next.d_cell.column &&
+         mma.disabled == next.disabled && !has_a_in_d(mma) && !has_a_in_d(next);
 }
 
 bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t count) {
@@ -470,38 +505,64 @@ void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit) {
   }
 }
 
-MatrixOutputs execute(const TensorMma& mma, numeric::DotScratch& scratch) {
-  const TensorProduct& product = *mma.product;
-  const layout::TensorInstructionDescriptor& descriptor = product.descriptor;
-  std::vector<std::byte> a(size_t{product.cta_rows()} * product.a_row_bytes),
-      b(size_t{descriptor.n} * product.b_row_bytes), room;
-  std::byte* half = b.data();
+namespace {
+
+// B of one operation: the columns of all CTAs.
+void gather_b(const TensorMma& mma, Tile tile) {
   for (const Cta* cta : mma.ctas) {
-    gather_shared(mma.b, *cta, product, descriptor.b, half);
-    half += size_t{product.cta_columns} * product.b_row_bytes;
+    gather_shared(mma.b, *cta, *mma.product, mma.product->descriptor.b, tile);
+    tile.rows = tile.row(mma.product->cta_columns);
   }
-  negate(b.data(), b.size(), product.element_bytes, product.negate_b);
-  for (uint32_t column = 0; column < descriptor.n && mma.mask.has_mask; ++column)
+}
+
+void mask_columns(const TensorMma& mma, Tile tile) {
+  const TensorProduct& product = *mma.product;
+  for (uint32_t column = 0; column < product.descriptor.n && mma.mask.has_mask; ++column)
     if (mma.mask.is_zero(column / product.block_columns, column % product.block_columns))
-      std::fill_n(&b[size_t{column} * product.b_row_bytes], product.b_row_bytes, std::byte{0});
+      std::fill_n(tile.row(column), product.b_row_bytes, std::byte{0});
+}
+
+void gather_a(const TensorMma& mma, const Part& part, Tile tile) {
+  mma.a ? gather_shared(*mma.a, part.cta, *mma.product, mma.product->descriptor.a, tile)
+        : gather_tensor(mma, part, tile);
+}
+
+} // namespace
+
+MatrixOutputs execute(std::span<const TensorMma> chain, numeric::DotScratch& scratch) {
+  const TensorMma& mma = chain.front();
+  const TensorProduct& product = *mma.product;
+  const size_t a_stride = chain.size() * product.a_row_bytes, b_stride = chain.size() * product.b_row_bytes;
+  const size_t a_bytes = product.cta_rows() * a_stride, b_bytes = product.descriptor.n * b_stride;
+  const auto a = std::make_unique_for_overwrite<std::byte[]>(a_bytes),
+             b = std::make_unique_for_overwrite<std::byte[]>(b_bytes);
+  std::vector<std::byte> room;
+  const auto b_of = [&](size_t i) { return Tile{b.get() + i * product.b_row_bytes, b_stride}; };
+  for (size_t i = 0; i < chain.size(); ++i)
+    gather_b(chain[i], b_of(i));
+  negate(b.get(), b_bytes, product.element_bytes, product.negate_b);
+  for (size_t i = 0; i < chain.size(); ++i)
+    mask_columns(chain[i], b_of(i));
+  const bool has_one_a = std::ranges::all_of(chain, [](const TensorMma& each) { return each.a.has_value(); });
   MatrixOutputs outputs;
   const TensorLanes* disabled = mma.disabled.data();
   for (Cta* cta : mma.ctas) {
     for (uint32_t block = 0; block < product.blocks(); ++block) {
-      const Part part{*cta, *disabled, block};
-      if (!mma.a)
-        gather_tensor(mma, part, a.data());
-      else if (block == 0)
-        gather_shared(*mma.a, *cta, product, descriptor.a, a.data());
-      if (!mma.a || block == 0)
-        negate(a.data(), a.size(), product.element_bytes, product.negate_a);
-      const std::byte* columns = &b[size_t{block} * product.block_columns * product.b_row_bytes];
-      outputs += multiply(mma, part, a.data(), columns, room, scratch);
+      const Part part{*cta, *disabled, block, chain.size()};
+      if (!has_one_a || block == 0) {
+        for (size_t i = 0; i < chain.size(); ++i)
+          gather_a(chain[i], part, {a.get() + i * product.a_row_bytes, a_stride});
+        negate(a.get(), a_bytes, product.element_bytes, product.negate_a);
+      }
+      const std::byte* columns = &b[block * product.block_columns * b_stride];
+      outputs += multiply(mma, part, a.get(), columns, room, scratch);
     }
     ++disabled;
   }
-  mark_written(mma);
-  return outputs;
+  MatrixOutputs of_all;
+  for (size_t i = 0; i < chain.size(); ++i)
+    of_all += outputs;
+  return of_all;
 }
 
 } // namespace lemma::vgpu

@@ -22,7 +22,10 @@
 // A sparse A has half of its elements, and metadata in tensor memory (layout/tensor_metadata.h) that says
 // which columns of K they have.
 //
-// Not here: what is checked when it is issued (handlers/tensor/tensor_mma.cc), when it runs (async.h).
+// Several on the same D, one after the other, are one product that is so much deeper, with the same bits.
+//
+// Not here: what is checked when it is issued (handlers/tensor/tensor_mma.cc), when it runs (async.h), which
+// wait for the next to be multiplied with it (handlers/tensor/tensor_chain.h).
 //
 // PTX ISA: "tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp". Tests:
 // tests/unit/vgpu/tensor_mma_test.cc, tensor_scale_test.cc, tensor_pair_test.cc, tensor_ws_test.cc,
@@ -41,6 +44,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace lemma::vgpu {
@@ -58,6 +62,7 @@ public:
   Cta* const* end() const { return ctas_.data() + (ctas_[1] ? 2 : ctas_[0] ? 1 : 0); }
   bool is_empty() const { return ctas_[0] == nullptr; }
   bool contains(const Cta& cta) const { return std::find(begin(), end(), &cta) != end(); }
+  friend bool operator==(const TensorCtas&, const TensorCtas&) = default;
 
 private:
   std::array<Cta*, 2> ctas_{};
@@ -66,10 +71,13 @@ private:
 // What all products of one instruction descriptor have in common.
 struct TensorProduct {
   layout::TensorInstructionDescriptor descriptor;
-  numeric::DotPlan dot; // of the rows of one CTA and one block of columns
-  // Where lane r has row r of D, of 128: the transposed product, B with A, whose rows are columns of tensor
+  layout::DataPath path{};
+  // Of the rows of one CTA and one block of columns: of one operation, of two that are one product, and so
+  // on.
+  std::vector<numeric::DotPlan> dots;
+  // Where lane r has row r of D, of 128: the same transposed, B with A, whose rows are columns of tensor
   // memory. None: D's tile is gathered, and put back.
-  std::optional<numeric::DotPlan> transposed;
+  std::vector<numeric::DotPlan> transposed;
   uint32_t element_bytes = 2;                // of A and B, as dot() takes them
   uint32_t a_row_bytes = 0, b_row_bytes = 0; // of their rows, as dot() takes them
   uint32_t a_chunks = 0, b_chunks = 0;       // of their rows, as shared memory has them
@@ -86,6 +94,7 @@ struct TensorProduct {
   uint32_t d_columns = 0; // that D takes
   uint64_t flops = 0;
 
+  size_t longest_chain() const { return dots.size(); }
   uint32_t cta_rows() const { return static_cast<uint32_t>(row_lanes.size()); }
   uint32_t blocks() const { return static_cast<uint32_t>(columns.size()) / block_columns; }
   // Lanes from the first block to this one.
@@ -182,7 +191,14 @@ bool accesses(const TensorMma& mma, const Cta& cta, uint32_t column, uint32_t co
 // Calls visit(place, bytes) for the chunks of shared memory that it reads.
 void each_source(const TensorMma& mma, const AsyncOperation::Visit& visit);
 
-// Computes it, on memory as it is now. Returns how many outputs took which way.
-MatrixOutputs execute(const TensorMma& mma, numeric::DotScratch& scratch);
+// D's cells count as written, but for lanes that stay: with execute().
+void mark_written(const TensorMma& mma);
+
+// Is `next`, which comes right after `mma`, one product with it?
+bool continues(const TensorMma& mma, const TensorMma& next);
+
+// Computes one, or some that are one product, on memory as it is now. Returns how many outputs took which
+// way.
+MatrixOutputs execute(std::span<const TensorMma> chain, numeric::DotScratch& scratch);
 
 } // namespace lemma::vgpu

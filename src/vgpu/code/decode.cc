@@ -15,6 +15,7 @@
 #include "vgpu/code/wgmma_registers.h"
 #include "vgpu/handlers/matrix/mma_runs.h"
 #include "vgpu/handlers/memory/memory_handlers.h"
+#include "vgpu/handlers/tensor/tensor_chain.h"
 
 #include <fmt/format.h>
 
@@ -90,6 +91,7 @@ public:
     place_loops(code_, lowered_, decoder_.registers_);
     make_matrix_runs(code_, lowered_);
     make_copies(code_, lowered_);
+    find_tensor_chains(code_); // before a group's first instruction may jump to its end
     make_constant_groups(code_, lowered_);
     find_runs();
     code_.insts.shrink_to_fit();

@@ -15,12 +15,14 @@
 #include <bit>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <string>
 #include <utility>
 
 namespace lemma::vgpu {
 
-struct Resolved; // find_access.h
+struct Resolved;   // find_access.h
+class TensorChain; // handlers/tensor/tensor_chain.h
 
 class Exec {
 public:
@@ -209,8 +211,9 @@ public:
   bool late_wgmma =
       false; // registers may be in flight: see wait_for_registers() (handlers/matrix/wgmma_groups.h)
   bool approximate = false;
-  bool float_atomics = false;      // Report::float_atomics
-  numeric::DotScratch dot_scratch; // this worker's, for its matrix products
+  bool float_atomics = false;                // Report::float_atomics
+  numeric::DotScratch dot_scratch;           // this worker's, for its matrix products
+  std::shared_ptr<TensorChain> tensor_chain; // what tcgen05.mma has left for the next one; null: never any
 
   const ptx::Instruction& ptx_instruction(const DecodedInst& in) const {
     return code->function->instructions[in.source];

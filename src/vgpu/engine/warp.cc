@@ -7,6 +7,7 @@
 #include "vgpu/engine/observer.h"
 #include "vgpu/engine/schedule.h"
 #include "vgpu/handlers/matrix/wgmma_groups.h"
+#include "vgpu/handlers/tensor/tensor_chain.h"
 #include "vgpu/memory/poison.h"
 
 #include <fmt/format.h>
@@ -577,6 +578,8 @@ void WarpRunner::execute(uint64_t budget) {
       mask_lanes = lanes_of(mask);
     }
   }
+  if (x.tensor_chain) // before anybody else comes
+    multiply_left(x);
   // A handler that rescheduled has left the splits as they must be; otherwise the split goes on from here.
   const uint64_t executed = x.executed - begin;
   if (step == Step::next || step == Step::jumped)
@@ -668,6 +671,7 @@ uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
   } catch (const std::exception& problem) {
     const auto [kind, message] = describe(problem);
     exec_.fault(exec_.code->insts[exec_.pc], kind, message);
+    exec_.tensor_chain.reset();
     return exec_.executed;
   }
 }

@@ -3,12 +3,15 @@
 // back.
 //
 // Tests: tensor_pair_test.cc, tensor_ws_test.cc, tensor_sparse_test.cc,
-// tensor_shift_test.cc, tensor_k96_test.cc.
+// tensor_shift_test.cc, tensor_k96_test.cc, tensor_chain_test.cc.
 #pragma once
 
 #include "kernel.h"
+#include "vgpu/handlers/tensor/tensor_chain.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace lemma::vgpu {
 
@@ -30,9 +33,12 @@ struct TensorRun {
   uint32_t issuer = 0;     // the CTA's rank
   int unwritten_rank = -1; // the shared memory of this CTA stays as it is
   AsyncMode async = AsyncMode::eager;
+  uint64_t schedule = 0;
+  Observer* observer = nullptr;
 
   std::string fault;
   Report report;
+  size_t may_leave = 0;                   // instructions that may leave their product for the next one
   std::vector<std::vector<uint32_t>> out; // by CTA: [lane][column] of what is dumped
   uint32_t cell(uint32_t cta, uint32_t lane, uint32_t column) const {
     return out[cta][size_t{lane} * dumped_columns + column];
@@ -165,6 +171,11 @@ inline void TensorRun::run() {
   kernel.config().grid = kernel.config().cluster = {count, 1, 1};
   kernel.config().block = {128, 1, 1};
   kernel.config().async = async;
+  kernel.config().schedule = schedule;
+  if (observer)
+    kernel.watch(*observer);
+  may_leave = static_cast<size_t>(std::ranges::count_if(
+      kernel.code().insts, [](const DecodedInst& in) { return may_leave_product(in); }));
   std::vector<std::byte> shared;
   std::vector<uint32_t> tensor;
   for (const Memory& cta : ctas) {

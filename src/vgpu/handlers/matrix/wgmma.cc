@@ -46,10 +46,9 @@ constexpr int kRows = 64;          // ... and a warpgroup
 constexpr uint32_t kRowBytes = 32; // of A as it is stored, and of B: K elements
 constexpr int kMaxColumns = 256;
 constexpr int kARegisters = 4;
-constexpr uint64_t kMaxChain = 4; // operations on the same accumulators that are one product
 
 struct WgmmaPlan {
-  // Of one operation, of two on the same accumulators as one product, and so on: at most kMaxChain.
+  // Of one operation, of two on the same accumulators as one product, and so on.
   std::vector<numeric::DotPlan> products;
   int n = 0, k = 0;
   int d_bytes = 4;  // of an element
@@ -127,23 +126,6 @@ bool uniform(Exec& x, const DecodedInst& in, int source, const char* what, uint6
   return true;
 }
 
-// Is all of the CTA's shared memory written from the first of the matrix's chunks to the last? Looked at
-// where that is soon found: eights of rows lie whole patterns of the swizzle apart.
-bool lies_in_written(const Cta& cta, const SmemDescriptor& descriptor, const WgmmaMatrix& matrix,
-                     uint32_t rows) {
-  if (matrix.mn_major || descriptor.stride % (8 * line_bytes(descriptor.swizzle)) != 0)
-    return false;
-  uint32_t lowest = UINT32_MAX, highest = 0;
-  for (uint32_t i = 0; i < 8 * matrix.row_chunks; ++i) {
-    const uint32_t at = descriptor.k_major_chunk(i / matrix.row_chunks, i % matrix.row_chunks);
-    lowest = std::min(lowest, at);
-    highest = std::max(highest, at);
-  }
-  const uint64_t end = highest + layout::kChunkBytes + uint64_t{rows / 8 - 1} * descriptor.stride;
-  return lowest >= kSharedReservedBytes && end <= cta.shared.size() &&
-         std::memchr(cta.shared_written.data() + lowest, 0, end - lowest) == nullptr;
-}
-
 // Are all chunks of the matrix's rows in the CTA's shared memory, and written? False after a fault.
 bool check_matrix(Exec& x, const DecodedInst& in, const WgmmaMatrix& matrix, int rows_of_matrix,
                   const char* name) {
@@ -155,7 +137,7 @@ bool check_matrix(Exec& x, const DecodedInst& in, const WgmmaMatrix& matrix, int
   if (x.cta->wgmma_checks.contains(rows))
     return true;
   const SmemDescriptor descriptor = SmemDescriptor::decode(bits);
-  if (lies_in_written(*x.cta, descriptor, matrix, count)) {
+  if (!mn_major && lies_in_written(*x.cta, descriptor, count, row_chunks)) {
     x.cta->wgmma_checks.insert(rows);
     return true;
   }
@@ -397,20 +379,6 @@ uint32_t sign_bits(Type type) {
   }
 }
 
-// Chains of operations are one product each; a sparse one stands alone.
-void plan_products(const numeric::DotModel& model, WgmmaPlan& plan) {
-  const numeric::DotLayout in_registers{.blocks = numeric::DotBlocks::outputs};
-  if (plan.sparse) {
-    plan.products = {
-        {model, {.m = kRows, .n = plan.n, .k = plan.sparse->stored(), .k_b = plan.k}, in_registers}};
-    return;
-  }
-  const numeric::DotModel chain = numeric::chainable(model, plan.k);
-  const int longest = std::min(static_cast<int>(kMaxChain), numeric::longest_chain(chain, plan.k));
-  for (int steps = 1; steps <= longest; ++steps)
-    plan.products.push_back({chain, {.m = kRows, .n = plan.n, .k = steps * plan.k}, in_registers});
-}
-
 bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
   const auto& operands = instruction.operands;
   std::optional<std::array<int, 3>> shape;
@@ -437,7 +405,9 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
                              : std::nullopt;
   if (!model)
     return false;
-  plan_products(model->dot, plan);
+  plan.products = numeric::make_chain(
+      model->dot, {.m = kRows, .n = plan.n, .k = plan.sparse ? plan.sparse->stored() : plan.k, .k_b = plan.k},
+      {.blocks = numeric::DotBlocks::outputs});
   plan.d_bytes = instruction.type(0) == Type::f16 ? 2 : 4;
   plan.a_in_registers = operands[1].kind == OperandKind::vector;
   std::vector<Slot> dsts, srcs;
@@ -523,8 +493,8 @@ void execute_chain(Exec& x, Warpgroup& group, uint64_t first, uint64_t length) {
     for (size_t i = 0; i < plan.d_offsets.size(); ++i)
       of_warp[i] = frame + plan.d_offsets[i];
   }
-  alignas(64) std::byte a[kRows * kRowBytes * kMaxChain];
-  uint64_t b_descriptors[kMaxChain];
+  alignas(64) std::byte a[kRows * kRowBytes * numeric::kMostInChain];
+  uint64_t b_descriptors[numeric::kMostInChain];
   for (uint64_t i = 0; i < length; ++i) {
     const WgmmaOperation& part = group.operation(first + i);
     b_descriptors[i] = part.b_descriptor;

@@ -4,6 +4,8 @@
 // every chunk is still the same.
 #include "vgpu/handlers/matrix/wgmma_matrices.h"
 
+#include "vgpu/engine/launch.h"
+
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
@@ -185,6 +187,20 @@ WgmmaColumns columns_of(const WgmmaMatrix& matrix, std::span<const uint64_t> des
 }
 
 } // namespace
+
+bool lies_in_written(const Cta& cta, const SmemDescriptor& descriptor, uint32_t rows, uint32_t row_chunks) {
+  if (rows % 8 != 0 || descriptor.stride % (8 * line_bytes(descriptor.swizzle)) != 0)
+    return false;
+  uint32_t lowest = UINT32_MAX, highest = 0;
+  for (uint32_t i = 0; i < 8 * row_chunks; ++i) {
+    const uint32_t at = descriptor.k_major_chunk(i / row_chunks, i % row_chunks);
+    lowest = std::min(lowest, at);
+    highest = std::max(highest, at);
+  }
+  const uint64_t end = highest + layout::kChunkBytes + uint64_t{rows / 8 - 1} * descriptor.stride;
+  return lowest >= kSharedReservedBytes && end <= cta.shared.size() &&
+         std::memchr(cta.shared_written.data() + lowest, 0, end - lowest) == nullptr;
+}
 
 void gather_rows(const WgmmaMatrix& matrix, const std::byte* shared, std::byte* rows, size_t stride) {
   constexpr uint32_t kRows = 64, kRowBytes = kWgmmaRowChunks * layout::kChunkBytes;

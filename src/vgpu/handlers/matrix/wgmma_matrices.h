@@ -1,8 +1,8 @@
 // The matrices A and B of wgmma as they come from shared memory: rows with K along them, as numeric::dot()
 // wants them; B in the form in which its loops take it, too.
 //
-// Not here: where a descriptor's chunks lie (layout/smem_descriptor.h), whether they lie in the CTA's memory
-// (wgmma.cc), A in registers.
+// Not here: where a descriptor's chunks lie (layout/smem_descriptor.h), what is reported of those outside the
+// CTA's memory (wgmma.cc), A in registers.
 //
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions", "Shared Memory Matrix Layout".
 // Tests: tests/unit/vgpu/wgmma_test.cc; recorded hardware bits: tests/golden, groups wgmma and wgmma_sp.
@@ -20,6 +20,13 @@ namespace lemma::vgpu {
 // K of a matrix takes 32 bytes, of the B of a sparse product 64.
 inline constexpr uint32_t kWgmmaRowChunks = 32 / layout::kChunkBytes;
 inline constexpr uint32_t kWgmmaSparseRowChunks = 2 * kWgmmaRowChunks;
+
+struct Cta;
+
+// Is all of the CTA's shared memory written from the first chunk of a K-major matrix to the last? Looked at
+// where that is soon found: rows are a multiple of 8, and eights of them whole patterns of the swizzle apart.
+bool lies_in_written(const Cta& cta, const layout::SmemDescriptor& descriptor, uint32_t rows,
+                     uint32_t row_chunks);
 
 struct WgmmaMatrix {
   uint64_t descriptor = 0;

@@ -4,7 +4,8 @@
 // the PTX ISA allows, for it orders only some of them. What the ISA leaves undefined and can be seen is a
 // fault: a field of a descriptor, a matrix outside the CTA's shared memory, columns that are not the CTA's.
 //
-// Not here: what a product computes (async/tensor_mma.h), when operations run (async/async.h).
+// Not here: what a product computes (async/tensor_mma.h), when operations run (async/async.h), products that
+// are multiplied together (tensor_chain.h).
 //
 // PTX ISA: "tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp". Tests:
 // tests/unit/vgpu/tensor_mma_test.cc and those that async/tensor_mma.h names.
@@ -16,7 +17,9 @@
 #include "layout/tensor_metadata.h"
 #include "layout/tensor_operands.h"
 #include "vgpu/code/decoder.h"
+#include "vgpu/handlers/matrix/wgmma_matrices.h"
 #include "vgpu/handlers/memory/async_operands.h"
+#include "vgpu/handlers/tensor/tensor_chain.h"
 #include "vgpu/handlers/tensor/tensor_operands.h"
 
 #include <fmt/format.h>
@@ -24,6 +27,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace lemma::vgpu {
 
@@ -52,6 +56,9 @@ struct TensorMmaPlan {
 };
 
 namespace {
+
+// DecodedInst::flags: its product may be left for the next one.
+constexpr uint8_t kLeavesProduct = 1;
 
 // Sources that every instruction has.
 enum : int { kD, kA, kB, kDescriptor, kEnable };
@@ -99,6 +106,11 @@ bool check_shared(Exec& x, const DecodedInst& in, Cta& cta, const TensorShared& 
                                       matrix.first << 16 | matrix.rows << 1 | uint32_t{matrix.mn_major}};
   if (cta.wgmma_checks.contains(known))
     return true;
+  if (!matrix.mn_major && !matrix.descriptor.leading_is_address && matrix.first == 0 &&
+      lies_in_written(cta, matrix.chunks, matrix.rows, matrix.row_chunks)) {
+    cta.wgmma_checks.insert(known);
+    return true;
+  }
   const uint32_t first = matrix.first_chunk();
   const std::optional<bool> all_written =
       check_chunks(x, in, cta,
@@ -146,11 +158,14 @@ void report_unwritten(Exec& x, const DecodedInst& in, const Cta& cta, std::strin
 
 // Counts cells of D that the product is added to and that were never written, the first of them.
 void check_written(Exec& x, const DecodedInst& in, const TensorMma& mma, int lane) {
+  TensorLanes lanes{};
+  uint32_t of_lane = ~0u; // neighbours have the same
   for (Cta* cta : mma.ctas)
     for (const layout::TensorCell at : mma.product->columns) {
       const uint32_t column = mma.d_cell.column + at.column;
       const LaneMask* written = cta->tensor.memory->written(column);
-      const TensorLanes lanes = lanes_of_d(mma, at);
+      if (std::exchange(of_lane, at.lane) != at.lane)
+        lanes = lanes_of_d(mma, at);
       for (uint32_t quarter = 0; quarter < TensorMemory::kQuarters; ++quarter)
         if (const LaneMask missing = lanes[quarter] & ~written[quarter]; missing != 0)
           return report_unwritten(x, in, *cta, "D",
@@ -354,7 +369,7 @@ Step run_mma(Exec& x, const DecodedInst& in) {
     if (at_once && mma.accumulates)
       check_written(x, in, mma, lane);
     if (at_once && !x.watch.is_on()) {
-      x.stats.matrix_outputs += execute(mma, x.dot_scratch);
+      multiply_or_leave(x, std::move(mma), in.flags == kLeavesProduct && lanes_of(x.active) == 1);
       x.effect();
       continue;
     }
@@ -431,7 +446,31 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
   return true;
 }
 
+// Others look at what stands in tensor memory when they are issued, beside D.
+bool may_be_in_chain(const Code& code, const DecodedInst& in) {
+  if (in.handler != run_mma || in.guarded)
+    return false;
+  const auto& plan = code.plan<TensorMmaPlan>(in);
+  return plan.metadata_source < 0 && plan.a_scales_source < 0;
+}
+
 } // namespace
+
+bool may_leave_product(const DecodedInst& in) {
+  return in.handler == run_mma && in.flags == kLeavesProduct;
+}
+
+void find_tensor_chains(Code& code) {
+  size_t next = code.insts.size(); // the instruction that is no arithmetic behind this one
+  for (size_t i = code.insts.size(); i-- > 0;) {
+    DecodedInst& in = code.insts[i];
+    if (in.computes)
+      continue;
+    if (next < code.insts.size() && may_be_in_chain(code, in) && may_be_in_chain(code, code.insts[next]))
+      in.flags = kLeavesProduct;
+    next = i;
+  }
+}
 
 void add_tensor_mma_selectors(SelectorTable& table) {
   table.add({Opcode::tcgen05_mma, Opcode::tcgen05_mma_sp, Opcode::tcgen05_mma_ws, Opcode::tcgen05_mma_ws_sp},
