@@ -175,7 +175,7 @@ inline void TensorRun::run() {
   if (observer)
     kernel.watch(*observer);
   may_leave = static_cast<size_t>(std::ranges::count_if(
-      kernel.code().insts, [](const DecodedInst& in) { return may_leave_product(in); }));
+      kernel.code().insts, [&](const DecodedInst& in) { return may_leave_product(kernel.code(), in); }));
   std::vector<std::byte> shared;
   std::vector<uint32_t> tensor;
   for (const Memory& cta : ctas) {

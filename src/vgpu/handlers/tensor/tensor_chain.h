@@ -36,7 +36,7 @@ private:
 
 // In decoded code, which instructions may leave their product; is this one? In tensor_mma.cc.
 void find_tensor_chains(Code& code);
-bool may_leave_product(const DecodedInst& in);
+bool may_leave_product(const Code& code, const DecodedInst& in);
 
 // A product that was issued in AsyncMode::eager, with what is left, which it may end.
 void multiply_or_leave(Exec& x, TensorMma mma, bool may_leave);

@@ -446,9 +446,16 @@ bool select_mma(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
   return true;
 }
 
+bool is_mma(const Code& code, const DecodedInst& in) {
+  if (in.source == ptx::kNone)
+    return false;
+  const Opcode opcode = code.function->instructions[in.source].opcode;
+  return opcode == Opcode::tcgen05_mma || opcode == Opcode::tcgen05_mma_ws;
+}
+
 // Others look at what stands in tensor memory when they are issued, beside D.
 bool may_be_in_chain(const Code& code, const DecodedInst& in) {
-  if (in.handler != run_mma || in.guarded)
+  if (!is_mma(code, in) || in.guarded)
     return false;
   const auto& plan = code.plan<TensorMmaPlan>(in);
   return plan.metadata_source < 0 && plan.a_scales_source < 0;
@@ -456,8 +463,8 @@ bool may_be_in_chain(const Code& code, const DecodedInst& in) {
 
 } // namespace
 
-bool may_leave_product(const DecodedInst& in) {
-  return in.handler == run_mma && in.flags == kLeavesProduct;
+bool may_leave_product(const Code& code, const DecodedInst& in) {
+  return is_mma(code, in) && in.flags == kLeavesProduct;
 }
 
 void find_tensor_chains(Code& code) {
