@@ -85,14 +85,28 @@ bool NeededLoads::before(const Spot& load, const Spot& later) {
   return at->second;
 }
 
-bool NeededLoads::before_others_hear(const Spot& load) {
+bool NeededLoads::before_others_hear(const Spot& load, const Spot& later) {
   const std::lock_guard lock(mutex_);
-  const auto [at, is_new] = known_.try_emplace({&load.ptx(), nullptr});
+  const auto [at, is_new] = known_to_others_.try_emplace({&load.ptx(), &later.ptx()});
   if (!is_new)
     return at->second;
   const ptx::Function& function = *load.code->function;
-  return at->second = is_needed_before(
-             load, [&](uint32_t i) { return hands_on(*load.code->module, function.instructions[i]); });
+  const MeetingPlaces& paths = places(function);
+  const MeetingPlaces::Stops tells = [&](uint32_t i) {
+    return hands_on(*load.code->module, function.instructions[i]);
+  };
+  const uint32_t to = later.instruction.index;
+  const bool follows =
+      later.code == load.code && paths.is_known() && paths.reaches(load.instruction.index, to, {});
+  std::map<uint32_t, bool> is_last;
+  return at->second = is_needed_before(load, [&](uint32_t i) {
+           if (!tells(i) || !follows)
+             return tells(i);
+           const auto [last, is_unknown] = is_last.try_emplace(i);
+           if (is_unknown)
+             last->second = paths.reaches(i, to, tells);
+           return last->second;
+         });
 }
 
 } // namespace lemma::check

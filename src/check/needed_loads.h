@@ -23,8 +23,9 @@ class NeededLoads {
 public:
   // On every path from the load to an instruction of the same function.
   bool before(const Spot& load, const Spot& later);
-  // ... to whatever hands on to other warps what its warp has done.
-  bool before_others_hear(const Spot& load);
+  // ... to what hands on to the warp of `later` what the load's warp has done: where the two are of one
+  // function, the last such instruction before it.
+  bool before_others_hear(const Spot& load, const Spot& later);
 
 private:
   const MeetingPlaces& places(const ptx::Function& function);
@@ -32,7 +33,8 @@ private:
 
   std::mutex mutex_; // guards all that follows
   std::map<const ptx::Function*, std::unique_ptr<MeetingPlaces>> places_;
-  std::map<std::pair<const ptx::Instruction*, const ptx::Instruction*>, bool> known_; // second null: others
+  using Pair = std::pair<const ptx::Instruction*, const ptx::Instruction*>;
+  std::map<Pair, bool> known_, known_to_others_;
 };
 
 } // namespace lemma::check

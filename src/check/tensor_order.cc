@@ -216,7 +216,7 @@ bool Checker::has_been_read(const Use& earlier, const Use& later) {
   // Warps that have loaded alike give memory back by one of them.
   return is_own(load, *later.by) && later.by->deed != TensorDeed::release
              ? needed_loads_.before(load.who.spot(), later.by->who.spot())
-             : needed_loads_.before_others_hear(load.who.spot());
+             : needed_loads_.before_others_hear(load.who.spot(), later.by->who.spot());
 }
 
 // Of a conflict between two operations: it is reported, unless the earlier one precedes.

@@ -201,6 +201,7 @@ TEST(TensorOrder, WhatNeedsTheRegistersOfALoadWaitsForIt) {
   EXPECT_EQ(found(first + need), "note " + freed);
   EXPECT_EQ(found(first + "@%p bra NEED;\nadd.u32 %r3, %t, 1;\nNEED:\n" + need), "note " + freed);
   EXPECT_EQ(found(first, kBefore + kBarrier + need), freed);
+  EXPECT_EQ(found(first, kBefore + kBarrier + need + kBarrier), "note " + freed);
 }
 
 } // namespace
