@@ -40,6 +40,7 @@ enum class MatmulStore : uint8_t {
 struct MatmulKernel {
   std::string name = {};
   Schedule schedule;
+  int64_t multiprocessors = kMultiprocessors; // of CTAs that stay there are as many
   MatmulOperand a, b, c;
   // Sizes of A and B, where they are known before it runs: no checks in the text, where they are multiples of
   // a tile's. C may be larger, and what is there has any value in the end.
