@@ -6,6 +6,7 @@
 #include "nvgpu/bounds.h"
 #include "nvgpu/passes.h"
 #include "nvgpu/split_aggregates.h"
+#include "nvgpu/tcgen05_loads.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -229,8 +230,10 @@ FailureOr<std::string> emit(gpu::GPUModuleOp module, ModuleOp scoped, llvm::Targ
   mark_assembly_convergent(*ir);
   keep_loops_of_products(*ir);
   optimize(*ir, machine);
-  for (llvm::Function& function : *ir)
+  for (llvm::Function& function : *ir) {
     split_aggregates(function);
+    settle_tcgen05_loads(function);
+  }
   llvm::OptDisable left_out;
   if (ir->getInstructionCount() > kManyInstructions) {
     left_out.setDisabled("slsr");
