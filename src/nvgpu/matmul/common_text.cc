@@ -1,4 +1,4 @@
-// Text of both kernels.
+// Text of all kernels.
 //
 // Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/common_text.h"

@@ -1,4 +1,4 @@
-// Text that the kernels of wgmma and of mma.sync both have.
+// Text that the kernels of wgmma, of tcgen05 and of mma.sync have.
 //
 // Tests: tests/mlir/matmul/.
 #pragma once

@@ -66,10 +66,10 @@ public:
 
 private:
   bool accumulates() const { return !product_.fill; }
-  // What has 8 or 32 bits is multiplied K-major alone by wgmma: A as M x K, B as N x K.
+  // What has 8 or 32 bits is multiplied K-major alone by wgmma and tcgen05: A as M x K, B as N x K.
   bool turns(bool is_turned) const {
     const unsigned bits = type_of(product_.a).getElementTypeBitWidth();
-    return is_turned && (product_.family == MatmulFamily::wgmma ? bits != 16 : bits == 8);
+    return is_turned && (has_tensor_maps(product_.family) ? bits != 16 : bits == 8);
   }
   // Which of the last two dimensions of A or B is K.
   int64_t k_of_a() const { return product_.a_transposed ? 0 : 1; }

@@ -52,7 +52,6 @@ public:
 private:
   void set_words() {
     const auto put = [&](const char* word, const auto& value) { text_.put(word, value); };
-    put("rows_of_consumer", s_.rows_of_consumer());
     put("sum_shape", fmt::format("{}x{}x{}", s_.rows_of_consumer(), s_.tile_n, kernel_.sum));
     put("producer_registers", s_.producer_registers);
     put("consumer_registers", s_.consumer_registers);

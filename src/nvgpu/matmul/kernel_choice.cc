@@ -3,6 +3,9 @@
 // Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/kernel_choice.h"
 
+#include "isa/form.h"
+#include "nvgpu/instruction.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -12,6 +15,7 @@ using namespace mlir;
 
 namespace {
 
+// Of wgmma, and of tcgen05.mma, where the target has them.
 bool has_wgmma(const ProductTypes& types) {
   if (types.b != types.a)
     return false;
@@ -22,6 +26,13 @@ bool has_wgmma(const ProductTypes& types) {
   if (llvm::isa<Float8E4M3FNType, Float8E5M2Type>(types.a))
     return types.c.isF32() || types.c.isF16() || types.c.isBF16();
   return types.a.isSignlessInteger(8) && types.c.isSignlessInteger(32);
+}
+
+// Targets with tensor memory; not all of them multiply integers there.
+bool has_tcgen05(isa::Target target, const ProductTypes& types) {
+  const auto product = Instruction::find("tcgen05.mma.cta_group::1.kind::f16");
+  return product && product->is_available(target) && has_wgmma(types) &&
+         (!types.a.isInteger(8) || isa::need_of(isa::Qual::kind_i8)->targets.contains(target));
 }
 
 // mma.sync on `target`; f32 is multiplied as tf32.
@@ -45,6 +56,8 @@ bool takes(MatmulFamily family, isa::Target target, const ProductTypes& types) {
   switch (family) {
   case MatmulFamily::wgmma:
     return target == isa::Target{90, 'a'} && has_wgmma(types);
+  case MatmulFamily::tcgen05:
+    return has_tcgen05(target, types);
   case MatmulFamily::mma:
     return target.sm >= 80 && has_mma(target, types);
   case MatmulFamily::fma:
@@ -54,7 +67,8 @@ bool takes(MatmulFamily family, isa::Target target, const ProductTypes& types) {
 }
 
 std::optional<MatmulFamily> kernel_for(isa::Target target, const ProductTypes& types) {
-  for (const MatmulFamily family : {MatmulFamily::wgmma, MatmulFamily::mma, MatmulFamily::fma})
+  for (const MatmulFamily family :
+       {MatmulFamily::wgmma, MatmulFamily::tcgen05, MatmulFamily::mma, MatmulFamily::fma})
     if (takes(family, target, types))
       return family;
   return std::nullopt;

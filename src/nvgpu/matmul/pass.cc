@@ -14,6 +14,7 @@
 #include "nvgpu/matmul/product.h"
 #include "nvgpu/matmul/resident.h"
 #include "nvgpu/matmul/size_checks.h"
+#include "nvgpu/matmul/tcgen05_kernel.h"
 #include "nvgpu/matrix_type.h"
 #include "nvgpu/passes.h"
 
@@ -91,8 +92,11 @@ public:
     const MatmulTarget target{*machine, allow_tf32, chosen};
     has_wide_f64_ = machine->sm >= 90;
     rounds_tf32_ = machine->sm >= 90;
-    if (const isa::Machine* found = isa::find_machine(machine->sm))
+    if (const isa::Machine* found = isa::find_machine(machine->sm)) {
       shared_bytes_ = int64_t{1024} * (found->shared_kib_per_sm - found->reserved_kib);
+      if (found->sm_count)
+        multiprocessors_ = found->sm_count;
+    }
     if (chosen && failed(check_fits(*chosen, *machine)))
       return signalPassFailure();
     keep_on_device(products(target));
@@ -143,7 +147,7 @@ private:
     const auto fits = [&](const Schedule& row) {
       return row.family == chosen.family && row.ring_bytes() <= shared_bytes_;
     };
-    if (chosen.family == MatmulFamily::wgmma || fits(chosen))
+    if (has_tensor_maps(chosen.family) || fits(chosen))
       return success();
     auto error = getOperation().emitError()
                  << "schedule " << chosen.name << " needs " << chosen.ring_bytes()
@@ -279,6 +283,7 @@ private:
     const Type element = type_of(product.c).getElementType();
     MatmulKernel kernel{.name = "matmul",
                         .schedule = schedule,
+                        .multiprocessors = multiprocessors_,
                         .a = operand(arguments.a, arguments.a_transposed),
                         .b = operand(arguments.b, arguments.b_transposed),
                         .c = operand(arguments.c, false),
@@ -292,7 +297,7 @@ private:
                         .accumulates = !product.fill,
                         .store = arguments.store};
     // Slices of 64-bit results are more than shared memory and registers have room for.
-    if (product.family == MatmulFamily::wgmma && kernel.c.element_bytes == 8)
+    if (has_tensor_maps(product.family) && kernel.c.element_bytes == 8)
       kernel.store = MatmulStore::elements;
     kernel.a.is_unsigned = kernel.b.is_unsigned =
         product.is_unsigned && arguments.a.getElementType().isInteger();
@@ -321,6 +326,11 @@ private:
                               .m = m,
                               .n = n,
                               .k = size_of(arguments.a, arguments.a_transposed ? 0 : 1, kLarge)});
+    if (family == MatmulFamily::tcgen05)
+      return choose_tcgen05_schedule({.m = m,
+                                      .n = n,
+                                      .k = size_of(arguments.a, arguments.a_transposed ? 0 : 1, kLarge),
+                                      .multiprocessors = multiprocessors_});
     return choose_mma_schedule({.family = family,
                                 .element_bytes = arguments.a.getElementTypeBitWidth() / 8,
                                 .m = m,
@@ -333,6 +343,8 @@ private:
     switch (family) {
     case MatmulFamily::wgmma:
       return matmul_text(kernel);
+    case MatmulFamily::tcgen05:
+      return tcgen05_text(kernel);
     case MatmulFamily::mma:
     case MatmulFamily::fma:
       return mma_text(kernel);
@@ -427,7 +439,7 @@ private:
   std::map<std::string, func::FuncOp> functions_, host_functions_;
   // Of the target.
   bool has_wide_f64_ = true, rounds_tf32_ = true;
-  int64_t shared_bytes_ = 0;
+  int64_t shared_bytes_ = 0, multiprocessors_ = kMultiprocessors;
   std::vector<MlirProduct>* noted_ = nullptr;
 };
 

@@ -1,6 +1,7 @@
 // How tiles of A and B come to a CTA of a kernel whose producer copies them by the tensor memory accelerator:
 // on the host sizes, tensor maps and the grid; in the kernel the ring of stages in shared memory with its
-// mbarriers, which tile of C a CTA makes, and the producer's loop. Text for the kernel of kernel.h.
+// mbarriers, which tile of C a CTA makes, and the producer's loop. Text for the kernels of kernel.h and
+// tcgen05_kernel.h.
 //
 // Not here: who multiplies and who stores.
 // Tests: tests/mlir/matmul/.

@@ -18,6 +18,8 @@ namespace {
 // was not what held the kernel up, and an arrival that releases at the scope of the cluster waits for the
 // thread's memory.
 //
+// tcgen05: not measured; tiles and stages are those of published kernels that fit.
+//
 // mma and fma, on an H100: bf16 at 8192 the larger tile made 450 TFLOP/s, 128x128 404, 128x256 408; at 4096
 // and 2048 they were within 1 percent.
 constexpr std::array kSchedules{
@@ -46,6 +48,44 @@ constexpr std::array kSchedules{
     Schedule{.name = "128x128_s6_k4", .tile_n = 128, .stages = 6, .splits = 4, .why = "fewer tiles"},
     Schedule{.name = "128x128_s6_k8", .tile_n = 128, .stages = 6, .splits = 8, .why = "fewer tiles"},
     Schedule{.name = "128x128_s6_k16", .tile_n = 128, .stages = 6, .splits = 16, .why = "a tile or a few"},
+    Schedule{.name = "tcgen05_128x256_s4",
+             .consumers = 1,
+             .why = "the widest product of a CTA; its two accumulators take all of tensor memory",
+             .family = MatmulFamily::tcgen05},
+    Schedule{.name = "tcgen05_128x128_s6",
+             .tile_n = 128,
+             .consumers = 1,
+             .stages = 6,
+             .why = "small products: more CTAs at work",
+             .family = MatmulFamily::tcgen05},
+    Schedule{.name = "tcgen05_128x128_s6_k2",
+             .tile_n = 128,
+             .consumers = 1,
+             .stages = 6,
+             .splits = 2,
+             .why = "few tiles: parts of K for multiprocessors without work",
+             .family = MatmulFamily::tcgen05},
+    Schedule{.name = "tcgen05_128x128_s6_k4",
+             .tile_n = 128,
+             .consumers = 1,
+             .stages = 6,
+             .splits = 4,
+             .why = "fewer tiles",
+             .family = MatmulFamily::tcgen05},
+    Schedule{.name = "tcgen05_128x128_s6_k8",
+             .tile_n = 128,
+             .consumers = 1,
+             .stages = 6,
+             .splits = 8,
+             .why = "fewer tiles",
+             .family = MatmulFamily::tcgen05},
+    Schedule{.name = "tcgen05_128x128_s6_k16",
+             .tile_n = 128,
+             .consumers = 1,
+             .stages = 6,
+             .splits = 16,
+             .why = "a tile or a few",
+             .family = MatmulFamily::tcgen05},
     Schedule{.name = "mma_256x128_s3",
              .tile_m = 256,
              .tile_n = 128,
@@ -149,6 +189,17 @@ const Tuned* nearest(const WgmmaProduct& product) {
 
 constexpr int64_t kLeastDepth = 1024; // of a part of K
 
+// Of schedules like `whole`, but with parts of K, the one with the most parts for which there are
+// multiprocessors without work.
+const Schedule& in_parts(const Schedule& whole, int64_t m, int64_t n, int64_t k, int64_t multiprocessors) {
+  const Schedule* best = &whole;
+  for (const Schedule& schedule : kSchedules)
+    if (schedule.family == whole.family && schedule.splits > best->splits &&
+        k >= schedule.splits * kLeastDepth && schedule.tiles(m, n) * schedule.splits <= multiprocessors)
+      best = &schedule;
+  return *best;
+}
+
 } // namespace
 
 std::span<const Schedule> schedules() {
@@ -161,19 +212,21 @@ const Schedule* find_schedule(std::string_view name) {
 
 const Schedule& choose_schedule(const WgmmaProduct& product) {
   const int64_t m = product.m, n = product.n, k = product.k;
-  const Schedule &large = kSchedules.front(), *best = find("128x128_s6_g8");
+  const Schedule& large = kSchedules.front();
   // Smaller tiles, and parts of K, only where they give work to multiprocessors that had none.
-  if (2 * large.tiles(m, n) <= kMultiprocessors) {
-    for (const Schedule& schedule : kSchedules)
-      if (schedule.splits > best->splits && k >= schedule.splits * kLeastDepth &&
-          schedule.tiles(m, n) * schedule.splits <= kMultiprocessors)
-        best = &schedule;
-    return *best;
-  }
+  if (2 * large.tiles(m, n) <= kMultiprocessors)
+    return in_parts(*find("128x128_s6_g8"), m, n, k, kMultiprocessors);
   if (n <= 128)
     return *find("256x128_s4_g8");
   const Tuned* row = nearest(product);
   return row ? *find(row->schedule) : large;
+}
+
+const Schedule& choose_tcgen05_schedule(const Tcgen05Product& product) {
+  const Schedule &large = *find("tcgen05_128x256_s4"), &small = *find("tcgen05_128x128_s6");
+  if (2 * large.tiles(product.m, product.n) <= product.multiprocessors)
+    return in_parts(small, product.m, product.n, product.k, product.multiprocessors);
+  return product.n <= small.tile_n ? small : large;
 }
 
 const Schedule& choose_mma_schedule(const MmaProduct& product) {

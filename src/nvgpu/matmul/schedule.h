@@ -11,17 +11,25 @@
 
 namespace lemma::nvgpu {
 
-// Kernels by the instruction that multiplies: kernel.h is of wgmma, mma_kernel.h of the others.
+// Kernels by the instruction that multiplies: kernel.h is of wgmma, tcgen05_kernel.h of tcgen05, mma_kernel.h
+// of the others.
 enum class MatmulFamily : uint8_t {
   wgmma,
+  tcgen05,
   mma, // mma.sync
   fma, // a fused multiply-add for each product, in f32
 };
 
+// Those whose tiles come by tensor copies, on Hopper and on Blackwells with tensor memory.
+constexpr bool has_tensor_maps(MatmulFamily family) {
+  return family == MatmulFamily::wgmma || family == MatmulFamily::tcgen05;
+}
+
 struct Schedule {
   const char* name;
   int64_t tile_m = 128, tile_n = 256;   // of a CTA; its K is a swizzle line: 128 bytes
-  int64_t consumers = 2;                // warpgroups that multiply, tile_m / consumers rows each
+  int64_t consumers = 2;                // warpgroups that multiply, tile_m / consumers rows each; of tcgen05
+                                        // the one that stores
   int64_t stages = 4;                   // tiles of A and B that are on their way or in use
   int64_t cluster_m = 1, cluster_n = 1; // CTAs that share tiles by multicast: B along M, A along N
   int64_t group = 8;                    // rows of clusters that are walked together, column by column
@@ -35,15 +43,22 @@ struct Schedule {
   int64_t turns = 3;
   int64_t producer_registers = 24, consumer_registers = 240;
   const char* why = "";
-  // Of mma and fma: warps of a CTA, which have equal parts of the tile. consumers, cluster and registers are
-  // wgmma's alone; group counts rows of tiles.
+  // Of mma and fma: warps of a CTA, which have equal parts of the tile. cluster, held, turns and registers
+  // are wgmma's alone, consumers and splits its and tcgen05's; group counts rows of tiles.
   MatmulFamily family = MatmulFamily::wgmma;
   int64_t warps_m = 0, warps_n = 0;
 
   int64_t cluster() const { return cluster_m * cluster_n; }
   int64_t rows_of_consumer() const { return tile_m / consumers; }
   int64_t threads() const {
-    return family == MatmulFamily::wgmma ? 128 * (consumers + 1) : 32 * warps_m * warps_n;
+    switch (family) {
+    case MatmulFamily::wgmma:
+      return 128 * (consumers + 1);
+    case MatmulFamily::tcgen05:
+      return 128 + 2 * 32;
+    default:
+      return 32 * warps_m * warps_n;
+    }
   }
   int64_t stage_bytes() const;
   int64_t ring_bytes() const { return stages * stage_bytes(); }
@@ -72,6 +87,13 @@ struct WgmmaProduct {
 };
 // The fastest that was measured for such a product.
 const Schedule& choose_schedule(const WgmmaProduct& product);
+
+// The same of tcgen05, where nothing was measured.
+struct Tcgen05Product {
+  int64_t m = 0, n = 0, k = 0;
+  int64_t multiprocessors = 0;
+};
+const Schedule& choose_tcgen05_schedule(const Tcgen05Product& product);
 
 // The same of mma and fma.
 struct MmaProduct {

@@ -1,6 +1,6 @@
-// From the accumulator's registers to C: through slices of shared memory, each warp its own, and by TMA; or
-// each thread its elements, where C's rows are no multiples of 16 bytes or the product is added to what C
-// has.
+// From the accumulator's registers, or tensor memory, to C: through slices of shared memory, each warp its
+// own, and by TMA; or each thread its elements, where C's rows are no multiples of 16 bytes or the product is
+// added to what C has.
 //
 // Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/store_text.h"
@@ -14,7 +14,8 @@ namespace {
 
 constexpr int64_t kSliceRows = 16; // of C, that a warp stores at a time: rows of one wgmma that it has
 constexpr int64_t kSliceBytes = kSliceRows * kLineBytes;
-constexpr int64_t kSlices = 2; // that a warp has
+constexpr int64_t kSlices = 2;          // that a warp has
+constexpr int64_t kElementColumns = 64; // that a warp reads at a time where each thread stores its elements
 
 } // namespace
 
@@ -25,6 +26,8 @@ StoreText::StoreText(const MatmulKernel& kernel, TemplateText& text)
   text_.put("slice_columns", slice_columns_);
   text_.put("slice_bytes", kSliceBytes);
   text_.put("c_element", kernel_.c.element);
+  text_.put("rows_of_consumer", s_.rows_of_consumer());
+  text_.put("warp_rows", is_in_tensor_memory() ? 16 * blocks() : 16);
 }
 
 int64_t StoreText::shared_bytes() const {
@@ -35,7 +38,7 @@ int64_t StoreText::shared_bytes() const {
 void StoreText::before_tiles() {
   add(R"(      %in_consumer = arith.remui %warp, %four : i32
       %in_consumer_index = arith.index_cast %in_consumer : i32 to index
-      %slice_rows_of_warp = arith.constant 16 : index
+      %slice_rows_of_warp = arith.constant $warp_rows : index
       %warp_row = arith.muli %in_consumer_index, %slice_rows_of_warp : index
       %rows_of_consumer = arith.constant $rows_of_consumer : index
       %consumer_row = arith.muli %consumer_index, %rows_of_consumer : index
@@ -114,13 +117,47 @@ void StoreText::swizzled_columns() {
          {"swizzle", by_matrices ? "swizzle" : "quad"}});
 }
 
-// A lane's sums of 16 columns, `columns` from the tile's first and 64 * `block` rows down.
+// A lane's sums of 16 columns, `columns` from the tile's first on, of the block `block` of rows that its warp
+// has.
 std::string StoreText::extract(int64_t block, int64_t columns) {
   const std::string raw = fmt::format("%raw_{}_{}", block, columns);
+  if (is_in_tensor_memory()) {
+    load_cells(raw, block, columns);
+    return raw;
+  }
   add("        $raw = nvgpu.warpgroup.mma.extract %total[$block_row, $columns] : !sum -> "
       "vector<4x2x$sum_element>\n",
-      {{"raw", raw}, {"block_row", std::to_string(block * 64)}, {"columns", std::to_string(columns)}});
+      {{"raw", raw},
+       {"block_row", std::to_string(block * block_rows())},
+       {"columns", std::to_string(columns)}});
   return raw;
+}
+
+// The same out of tensor memory, whose .16x256b gives a lane the elements that wgmma gives it. As many
+// columns at a time as are stored together.
+void StoreText::load_cells(const std::string& raw, int64_t block, int64_t column) {
+  const int64_t columns = kernel_.store == MatmulStore::tma ? slice_columns_ : kElementColumns;
+  const int64_t first = column / columns * columns;
+  Words words{{"raw", raw},
+              {"raw_flat", raw + "_flat"},
+              {"id", fmt::format("{}_{}", block, first)},
+              {"cells", fmt::format("vector<{}xi32>", columns / 2)},
+              {"sums", fmt::format("vector<{}x{}>", columns / 2, kernel_.sum)},
+              {"at", std::to_string((block << 20) + first)}, // lanes are in the upper half
+              {"skip", std::to_string((column - first) / 2)}};
+  if (column == first)
+    add(R"(        %skip_to_cells_$id = arith.constant $at : i32
+        %at_cells_$id = arith.addi %sums_at, %skip_to_cells_$id : i32
+        %to_cells_$id = llvm.inttoptr %at_cells_$id : i32 to !llvm.ptr<6>
+        %cells_$id = nvvm.tcgen05.ld %to_cells_$id {shape = #nvvm.tcgen05_ldst_shape<shape_16x256b>} : $cells
+        nvvm.tcgen05.wait <load>
+        %sums_$id = vector.bitcast %cells_$id : $cells to $sums
+)",
+        words);
+  add(R"(        $raw_flat = vector.extract_strided_slice %sums_$id {offsets = [$skip], sizes = [8], strides = [1]} : $sums to vector<8x$sum_element>
+        $raw = vector.shape_cast $raw_flat : vector<8x$sum_element> to vector<4x2x$sum_element>
+)",
+      words);
 }
 
 // The same sums as C has them.
@@ -128,7 +165,7 @@ std::string StoreText::convert(const std::string& raw, int64_t block, int64_t co
   const std::string id = fmt::format("{}_{}", block, columns);
   Words words{{"id", id},
               {"raw", raw},
-              {"block_row", std::to_string(block * 64)},
+              {"block_row", std::to_string(block * block_rows())},
               {"columns", std::to_string(columns)}};
   for (const char* word : {"ready", "skip", "down", "r", "c", "r0", "c0"})
     words[fmt::format("{}_", word)] = fmt::format("{}_{}", word, id);
@@ -153,7 +190,7 @@ std::string StoreText::convert(const std::string& raw, int64_t block, int64_t co
 
 void StoreText::tile() {
   begin_elements();
-  for (int64_t block = 0; block < s_.rows_of_consumer() / 64; ++block) {
+  for (int64_t block = 0; block < blocks(); ++block) {
     begin_rows(block);
     for (int64_t column = 0; column < s_.tile_n; column += 16)
       store_16_columns(extract(block, column), block, column);
@@ -182,7 +219,8 @@ void StoreText::begin_rows(int64_t block) {
         %to_row_$id = arith.addi %e_quad_row, %rows_down_$id : index
         %has_row_$id = arith.cmpi ult, %to_row_$id, %m : index
 )",
-        {{"id", fmt::format("{}_{}", block, half)}, {"down", std::to_string(block * 64 + half * 8)}});
+        {{"id", fmt::format("{}_{}", block, half)},
+         {"down", std::to_string(block * block_rows() + half * 8)}});
 }
 
 void StoreText::store_16_columns(const std::string& raw, int64_t block, int64_t column) {
@@ -219,7 +257,7 @@ void StoreText::store_element(const std::string& values, int64_t block, int64_t 
 }
 
 int64_t StoreText::slices() const {
-  return s_.rows_of_consumer() / 64 * (s_.tile_n / slice_columns_);
+  return blocks() * (s_.tile_n / slice_columns_);
 }
 
 std::string StoreText::result_type() const {
@@ -281,13 +319,13 @@ void StoreText::send_from(const std::string& box, int64_t number, const Place& p
        {"row", place.row},
        {"column", place.column},
        {"skip", std::to_string(column_of(number))},
-       {"down", std::to_string(block_of(number) * 64)},
+       {"down", std::to_string(block_of(number) * block_rows())},
        {"slice", box}});
 }
 
 void StoreText::last_tile(const Place& place) {
   // What this warpgroup alone has read of a stage, in slices that a warp has of it.
-  const int64_t of_stage = s_.rows_of_consumer() / 64, in_ring = s_.stages * of_stage;
+  const int64_t of_stage = blocks(), in_ring = s_.stages * of_stage;
   add(R"(        // Other warps of the warpgroup may still read A.
         %own_threads = arith.constant 128 : i32
         nvvm.barrier id = %warpgroup number_of_threads = %own_threads

@@ -1,8 +1,11 @@
 // What a consumer does with its sums once a tile's products are done: convert, call the epilogue, store. Text
-// for the kernel of kernel.cc.
+// for the kernels of kernel.cc and tcgen05_kernel.cc. In both a lane has of 16 rows and columns the elements
+// that wgmma's accumulator gives it; a warp's blocks of 16 rows lie 64 rows apart, and of tcgen05 below each
+// other.
 //
 // Takes from the text around it: %warp, %warpgroup, %lane, %consumer_index, %shared, %zero, %four; in a
-// tile %row, %column and the accumulator %total.
+// tile %row, %column, and the accumulator %total or, of tcgen05, %sums_at: the tensor memory address of the
+// warp's lanes and of the sums' first column.
 // Tests: tests/mlir/matmul/.
 #pragma once
 
@@ -54,6 +57,7 @@ private:
   void lanes();
   void swizzled_columns();
   std::string extract(int64_t block, int64_t columns);
+  void load_cells(const std::string& raw, int64_t block, int64_t column);
   std::string convert(const std::string& raw, int64_t block, int64_t columns);
   void wait_for_reads(int64_t pending);
   void put_into(const std::string& box, int64_t number, const std::vector<std::string>& results);
@@ -61,6 +65,9 @@ private:
   void send_from(const std::string& box, int64_t number, const Place& place);
   static std::string box_of(int64_t number); // the warp's own shared memory, by turns
   void put_16_columns(const std::string& result, int64_t number, Words words);
+  bool is_in_tensor_memory() const { return s_.family == MatmulFamily::tcgen05; }
+  int64_t blocks() const { return s_.rows_of_consumer() / 64; } // of 16 rows, of a warp
+  int64_t block_rows() const { return is_in_tensor_memory() ? 16 : 64; }
   int64_t block_of(int64_t slice) const { return slice * slice_columns_ / s_.tile_n; }
   int64_t column_of(int64_t slice) const { return slice * slice_columns_ % s_.tile_n; }
   void begin_elements();

@@ -84,9 +84,11 @@ def run(lemma, shape, ab="f16", c=None, order="NN", adds=False, flags=(), batch=
     if done.returncode != 0:
         print(f"{what}: status {done.returncode}\n{done.stdout}{done.stderr}")
         return False
-    # A move of a register whose product runs is a note: ptxas would make the products wait for each other.
-    if "wgmma.inflight" in done.stdout + done.stderr:
-        print(f"{what}: registers are moved while a product has them\n{done.stdout}{done.stderr}")
+    # A move of a register whose product runs is a note, or a line without the checker: ptxas would make the products wait for
+    # each other. No other notes are owed either.
+    said = done.stdout + done.stderr
+    if "wgmma.inflight" in said or ("--check" in flags and "note" in said):
+        print(f"{what}: it runs, but\n{said}")
         return False
     # A program that the compiler leaves to the host has no launch.
     if not re.search(r"[1-9][0-9]* launch", done.stdout + done.stderr):
@@ -309,7 +311,7 @@ def wgmma_schedules(lemma):
 
 
 def each_schedule(lemma, flags=()):
-    names = schedules(lemma)
+    names = [name for name in schedules(lemma) if not name.startswith("tcgen05")]
     assert len(names) >= 4, names
     # K in more steps than any ring has stages: consumers take turns.
     return all([run(lemma, (300, 300, 460), flags=("--matmul-schedule", name, *flags)) for name in names])
