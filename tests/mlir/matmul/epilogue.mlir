@@ -1,5 +1,6 @@
 // RUN: lemma-opt --lemma-matmul-to-nvgpu %s | FileCheck %s
 // RUN: lemma run %s --check | FileCheck %s --check-prefix=BITS
+// RUN: lemma run %s --check --arch sm_100a | FileCheck %s --check-prefix=BITS
 //
 // Bias, activation and conversion in the product's kernel: beside it the same by loops of the host, where the generic
 // cannot be fused, as something else reads the sums. No element differs.
