@@ -64,6 +64,9 @@ namespace lemma::layout {
 inline constexpr uint32_t kTensorLanes = 128;
 inline constexpr uint32_t kTensorColumns = 512;
 inline constexpr uint32_t kWarpLanes = 32; // that a warp reaches
+// Of the lane in an address of scale factors: CUTLASS has their id in bits 30 and 31, too, which the
+// instruction descriptor has it from.
+inline constexpr uint32_t kScaleLaneMask = 0x3fff;
 
 struct TensorCell {
   uint32_t lane = 0, column = 0;

@@ -249,6 +249,8 @@ COPY:
   tcgen05.cp.cta_group::1.32x128b.warpx4 [%sb+4], %sd;
   setp.ne.u32 %p, 0, 0;
   mov.b32 %idesc, {:#x};
+  or.b32 %sa, %sa, {:#x}; // the id, as CUTLASS has it there
+  or.b32 %sb, %sb, {:#x};
   tcgen05.mma.cta_group::1.{} [%d], %ad, %bd, %idesc, [%sa], [%sb], %p;
   tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%at];
 WAIT:
@@ -266,7 +268,7 @@ WAIT:
 END:
   ret;
 }})",
-                            kHead, descriptor, kind.words, 4 * n, stores));
+                            kHead, descriptor, a_id << 30, b_id << 30, kind.words, 4 * n, stores));
   kernel.config().block = {128, 1, 1};
   kernel.config().async = async;
   std::vector<std::byte> in = tile_of(kind, 0, 128);

@@ -185,6 +185,7 @@ bool check_operand(Exec& x, const DecodedInst& in, const TensorMma& mma, TensorA
 // Where the scale factors begin, a column; those that were never written are counted. None after a fault.
 std::optional<uint32_t> find_scales(Exec& x, const DecodedInst& in, const TensorMma& mma, TensorAddress at,
                                     const TensorScales& lie, std::string_view name, int lane) {
+  at.lane &= layout::kScaleLaneMask;
   if (!check_operand(x, in, mma, at, false, lie.columns(), name, lane))
     return std::nullopt;
   if (x.launch->config.async != AsyncMode::eager) // they may be yet to come
