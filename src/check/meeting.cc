@@ -124,18 +124,58 @@ std::vector<bool> reached(std::vector<uint32_t> from, uint32_t end, size_t count
 
 } // namespace
 
-MeetingPlaces::MeetingPlaces(const ptx::Function& function)
-    : function_(function), flow_(ptx::flow_of(function)),
-      is_known_(flow_.has_successors && flow_.blocks.size() <= kMostBlocks &&
-                !function.instructions.empty()) {
-  if (!is_known_)
-    return;
+Paths::Paths(const ptx::Function& function) : flow_(ptx::flow_of(function)) {
   block_of_.resize(function.instructions.size());
-  dominator_ = ptx::dominators(flow_);
-  post_dominator_ = ptx::post_dominators(flow_);
   for (uint32_t b = 0; b < flow_.blocks.size(); ++b)
     for (uint32_t i = flow_.blocks[b].begin; i < flow_.blocks[b].end; ++i)
       block_of_[i] = b;
+}
+
+bool Paths::reaches(uint32_t from, uint32_t to, const Stops& stops, const Point* cut) const {
+  if (cut && *cut == Point{from, true})
+    return false;
+  enum class Way : uint8_t { arrives, stops, goes_on };
+  const auto scan = [&](uint32_t i, uint32_t end) {
+    for (; i < end; ++i, ++steps_) {
+      if (cut && *cut == Point{i, false})
+        return Way::stops;
+      if (i == to)
+        return Way::arrives;
+      if ((stops && stops(i)) || (cut && *cut == Point{i, true}))
+        return Way::stops;
+    }
+    return Way::goes_on;
+  };
+  std::vector<bool> seen(flow_.blocks.size());
+  std::vector<uint32_t> stack;
+  const auto follow = [&](uint32_t block, Way way) {
+    if (way == Way::goes_on)
+      stack.insert(stack.end(), flow_.blocks[block].successors.begin(), flow_.blocks[block].successors.end());
+    return way == Way::arrives;
+  };
+  if (follow(block_of_[from], scan(from + 1, flow_.blocks[block_of_[from]].end)))
+    return true;
+  while (!stack.empty()) {
+    const uint32_t at = stack.back();
+    stack.pop_back();
+    if (seen[at])
+      continue;
+    seen[at] = true;
+    if (steps_ > kMostSteps)
+      return true; // so that nothing lies between
+    if (follow(at, scan(flow_.blocks[at].begin, flow_.blocks[at].end)))
+      return true;
+  }
+  return false;
+}
+
+MeetingPlaces::MeetingPlaces(const ptx::Function& function)
+    : function_(function), paths_(function),
+      is_known_(paths_.is_known() && flow_.blocks.size() <= kMostBlocks) {
+  if (!is_known_)
+    return;
+  dominator_ = ptx::dominators(flow_);
+  post_dominator_ = ptx::post_dominators(flow_);
   find_loops();
   warp_ = divided(Together::warp);
   cta_ = divided(Together::cta);
@@ -205,56 +245,14 @@ void MeetingPlaces::find_loops() {
   }
 }
 
-bool MeetingPlaces::walks(uint32_t from, uint32_t to, const Stops& stops, const Point* cut) const {
-  if (cut && *cut == Point{from, true})
-    return false;
-  enum class Way : uint8_t { arrives, stops, goes_on };
-  const auto scan = [&](uint32_t i, uint32_t end) {
-    for (; i < end; ++i, ++steps_) {
-      if (cut && *cut == Point{i, false})
-        return Way::stops;
-      if (i == to)
-        return Way::arrives;
-      if ((stops && stops(i)) || (cut && *cut == Point{i, true}))
-        return Way::stops;
-    }
-    return Way::goes_on;
-  };
-  std::vector<bool> seen(flow_.blocks.size());
-  std::vector<uint32_t> stack;
-  const auto follow = [&](uint32_t block, Way way) {
-    if (way == Way::goes_on)
-      stack.insert(stack.end(), flow_.blocks[block].successors.begin(), flow_.blocks[block].successors.end());
-    return way == Way::arrives;
-  };
-  if (follow(block_of_[from], scan(from + 1, flow_.blocks[block_of_[from]].end)))
-    return true;
-  while (!stack.empty()) {
-    const uint32_t at = stack.back();
-    stack.pop_back();
-    if (seen[at])
-      continue;
-    seen[at] = true;
-    if (steps_ > kMostSteps)
-      return true; // so that nothing lies between
-    if (follow(at, scan(flow_.blocks[at].begin, flow_.blocks[at].end)))
-      return true;
-  }
-  return false;
-}
-
-bool MeetingPlaces::reaches(uint32_t from, uint32_t to, const Stops& stops) const {
-  return walks(from, to, stops, nullptr);
-}
-
 bool MeetingPlaces::separates(const Point& point, uint32_t from, uint32_t to) const {
-  return !walks(from, to, {}, &point);
+  return !paths_.reaches(from, to, {}, &point);
 }
 
 // The nearest to `to` first.
 std::vector<Point> MeetingPlaces::candidates(uint32_t from, uint32_t to) const {
   std::vector<Point> points{{to, false}};
-  for (uint32_t b = block_of_[to]; dominator_[b] != kNone && dominator_[b] != b;) {
+  for (uint32_t b = paths_.block_of(to); dominator_[b] != kNone && dominator_[b] != b;) {
     b = dominator_[b];
     if (flow_.blocks[b].begin == flow_.blocks[b].end)
       continue;
@@ -262,7 +260,7 @@ std::vector<Point> MeetingPlaces::candidates(uint32_t from, uint32_t to) const {
     points.push_back({last, !ptx::ends_block(function_.instructions[last].opcode)});
   }
   std::vector<Point> behind{{from, true}};
-  for (uint32_t b = block_of_[from]; post_dominator_[b] < flow_.blocks.size();) {
+  for (uint32_t b = paths_.block_of(from); post_dominator_[b] < flow_.blocks.size();) {
     b = post_dominator_[b];
     if (flow_.blocks[b].begin != flow_.blocks[b].end)
       behind.push_back({flow_.blocks[b].begin, false});
@@ -274,12 +272,12 @@ std::vector<Point> MeetingPlaces::candidates(uint32_t from, uint32_t to) const {
 std::optional<Point> MeetingPlaces::between(uint32_t from, uint32_t to, Together together) const {
   const Divided& divided = divided_of(together);
   const auto cost = [&](const Point& point) {
-    const uint32_t b = block_of_[point.instruction];
+    const uint32_t b = paths_.block_of(point.instruction);
     return std::tuple(divided.by_exits[b], loops_[b]);
   };
   std::optional<Point> best;
   for (const Point& point : candidates(from, to))
-    if ((together == Together::thread || divided.surely[block_of_[point.instruction]] == 0) &&
+    if ((together == Together::thread || divided.surely[paths_.block_of(point.instruction)] == 0) &&
         (!best || cost(point) < cost(*best)) && separates(point, from, to))
       best = point;
   return best;
@@ -289,7 +287,7 @@ std::optional<Point> MeetingPlaces::outside(uint32_t instruction, Together toget
   const Divided& divided = divided_of(together);
   const auto ways = [&](uint32_t block) { return divided.surely[block] + divided.by_exits[block]; };
   const std::vector<uint32_t>& next = behind ? post_dominator_ : dominator_;
-  const uint32_t own = block_of_[instruction];
+  const uint32_t own = paths_.block_of(instruction);
   for (uint32_t b = own; b < flow_.blocks.size() && next[b] != b;) {
     b = next[b];
     if (b >= flow_.blocks.size())
@@ -305,12 +303,12 @@ std::optional<Point> MeetingPlaces::outside(uint32_t instruction, Together toget
 }
 
 bool MeetingPlaces::dominates(uint32_t first, uint32_t second) const {
-  uint32_t b = block_of_[second];
-  if (b == block_of_[first])
+  uint32_t b = paths_.block_of(second);
+  if (b == paths_.block_of(first))
     return first < second;
-  while (dominator_[b] != kNone && dominator_[b] != b && b != block_of_[first])
+  while (dominator_[b] != kNone && dominator_[b] != b && b != paths_.block_of(first))
     b = dominator_[b];
-  return b == block_of_[first];
+  return b == paths_.block_of(first);
 }
 
 } // namespace lemma::check

@@ -32,15 +32,38 @@ struct Point {
   friend bool operator==(const Point&, const Point&) = default;
 };
 
+// Ways through a function from instruction to instruction.
+class Paths {
+public:
+  explicit Paths(const ptx::Function& function);
+
+  // False: the function has too many branches, and nothing else may be asked.
+  bool is_known() const { return flow_.has_successors && !block_of_.empty(); }
+  using Stops = std::function<bool(uint32_t instruction)>;
+  // Is there a path from behind the one to the other, but for those on which an instruction stops it, and
+  // those through a place? Where all paths that were asked for took too many steps, there is.
+  bool reaches(uint32_t from, uint32_t to, const Stops& stops, const Point* cut = nullptr) const;
+
+  const ptx::Flow& flow() const { return flow_; }
+  uint32_t block_of(uint32_t instruction) const { return block_of_[instruction]; }
+
+private:
+  const ptx::Flow flow_;
+  std::vector<uint32_t> block_of_;
+  mutable uint64_t steps_ = 0; // instructions that were looked at
+};
+
 class MeetingPlaces {
 public:
   explicit MeetingPlaces(const ptx::Function& function);
 
   // False: nothing else may be asked.
   bool is_known() const { return is_known_; }
-  using Stops = std::function<bool(uint32_t instruction)>;
-  // Is there a path from behind the one to the other, but for those on which an instruction stops it?
-  bool reaches(uint32_t from, uint32_t to, const Stops& stops) const;
+  using Stops = Paths::Stops;
+  // As Paths has it.
+  bool reaches(uint32_t from, uint32_t to, const Stops& stops) const {
+    return paths_.reaches(from, to, stops);
+  }
   // The place between the two that is in the fewest loops, and of those the nearest to `to`; nullopt: there
   // is none, or not all would come. `to` must be reached from `from`.
   std::optional<Point> between(uint32_t from, uint32_t to, Together together) const;
@@ -63,15 +86,14 @@ private:
     return together == Together::cluster ? cluster_ : together == Together::cta ? cta_ : warp_;
   }
   void find_loops();
-  bool walks(uint32_t from, uint32_t to, const Stops& stops, const Point* cut) const;
   std::vector<Point> candidates(uint32_t from, uint32_t to) const;
   bool is_end(uint32_t block) const;
 
   const ptx::Function& function_;
-  const ptx::Flow flow_;
+  const Paths paths_;
+  const ptx::Flow& flow_ = paths_.flow();
   bool is_known_ = false;
-  mutable uint64_t steps_ = 0; // instructions that walks have looked at
-  std::vector<uint32_t> block_of_, dominator_, post_dominator_;
+  std::vector<uint32_t> dominator_, post_dominator_;
   std::vector<uint32_t> loops_; // by block: how many it is in
   Divided warp_, cta_, cluster_;
 };

@@ -16,7 +16,9 @@ namespace effect = isa::effect;
 std::vector<bool> copies_of(const ptx::Function& function, const ptx::Instruction& load) {
   std::vector<bool> copies(function.registers.size());
   ptx::for_each_written(load, [&](uint32_t reg) { copies[reg] = true; });
-  for (bool more = true; std::exchange(more, false);)
+  constexpr int kMostRounds = 4; // copies mostly stand behind what they copy: a text may be hostile
+  bool more = true;
+  for (int round = 0; round < kMostRounds && std::exchange(more, false); ++round)
     for (const ptx::Instruction& instruction : function.instructions) {
       if (!instruction.form() || !isa::effects_of(instruction.opcode).has(effect::moves))
         continue;
@@ -47,21 +49,21 @@ bool hands_on(const ptx::Module& module, const ptx::Instruction& instruction) {
 
 } // namespace
 
-const MeetingPlaces& NeededLoads::places(const ptx::Function& function) {
-  std::unique_ptr<MeetingPlaces>& found = places_[&function];
+const Paths& NeededLoads::paths_of(const ptx::Function& function) {
+  std::unique_ptr<Paths>& found = paths_[&function];
   if (!found)
-    found = std::make_unique<MeetingPlaces>(function);
+    found = std::make_unique<Paths>(function);
   return *found;
 }
 
-bool NeededLoads::is_needed_before(const Spot& load, const MeetingPlaces::Stops& is_later) {
+bool NeededLoads::is_needed_before(const Spot& load, const Paths::Stops& is_later) {
   const ptx::Function& function = *load.code->function;
-  const MeetingPlaces& paths = places(function);
+  const Paths& paths = paths_of(function);
   if (!paths.is_known())
     return false;
   const std::vector<bool> copies = copies_of(function, load.ptx());
   bool is_reached = false; // something later, by a path on which nothing needs it
-  const MeetingPlaces::Stops needs = [&](uint32_t i) {
+  const Paths::Stops needs = [&](uint32_t i) {
     const ptx::Instruction& instruction = function.instructions[i];
     if (is_later(i))
       return is_reached = true;
@@ -91,8 +93,8 @@ bool NeededLoads::before_others_hear(const Spot& load, const Spot& later) {
   if (!is_new)
     return at->second;
   const ptx::Function& function = *load.code->function;
-  const MeetingPlaces& paths = places(function);
-  const MeetingPlaces::Stops tells = [&](uint32_t i) {
+  const Paths& paths = paths_of(function);
+  const Paths::Stops tells = [&](uint32_t i) {
     return hands_on(*load.code->module, function.instructions[i]);
   };
   const uint32_t to = later.instruction.index;

@@ -28,11 +28,11 @@ public:
   bool before_others_hear(const Spot& load, const Spot& later);
 
 private:
-  const MeetingPlaces& places(const ptx::Function& function);
-  bool is_needed_before(const Spot& load, const MeetingPlaces::Stops& is_later);
+  const Paths& paths_of(const ptx::Function& function);
+  bool is_needed_before(const Spot& load, const Paths::Stops& is_later);
 
   std::mutex mutex_; // guards all that follows
-  std::map<const ptx::Function*, std::unique_ptr<MeetingPlaces>> places_;
+  std::map<const ptx::Function*, std::unique_ptr<Paths>> paths_;
   using Pair = std::pair<const ptx::Instruction*, const ptx::Instruction*>;
   std::map<Pair, bool> known_, known_to_others_;
 };
