@@ -43,7 +43,17 @@ enum class TensorType : uint8_t {
   b6x16_p32  // CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B
 };
 enum class TensorInterleave : uint8_t { none, b16, b32 };
-enum class TensorSwizzle : uint8_t { none, b32, b64, b128 };
+// Those with atoms of more than 16 bytes are of sm_100 and up: chunks of 32 or 64 bytes change places within
+// 128, and with flip_8b also the halves of each 16 bytes of every other row.
+enum class TensorSwizzle : uint8_t {
+  none,
+  b32,
+  b64,
+  b128,
+  b128_atom_32b,         // CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B
+  b128_atom_32b_flip_8b, // CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B
+  b128_atom_64b          // CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B
+};
 enum class TensorFill : uint8_t { zeros, nan }; // elements outside the tensor
 enum class TensorL2 : uint8_t { none, b64, b128, b256 };
 

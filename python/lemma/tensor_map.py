@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from typing import Any, Optional, Sequence
+from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 
@@ -28,6 +28,7 @@ _OF_DTYPE = {
     "int64": "s64", "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16",
 }  # fmt: skip
 _SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
+_SWIZZLES_AND_ATOMS = {**_SWIZZLES, "128B_ATOM_32B": 4, "128B_ATOM_32B_FLIP_8B": 5, "128B_ATOM_64B": 6}
 _INTERLEAVES = {0: 0, 16: 1, 32: 2}
 _FILLS = {"zeros": 0, "nan": 1}
 _L2 = {0: 0, 64: 1, 128: 2, 256: 3}
@@ -48,8 +49,9 @@ class TensorMap:
     array: a numpy array or a lemma.Array of one to five dimensions; its shape, strides and type are the map's. All that is listed
     by dimension is in the order of the array's axes, as numpy has it: the contiguous one last. (The CUDA driver's order is the
     other way round.)
-    box: elements by dimension. swizzle: 0, 32, 64 or 128 bytes. interleave: 0, 16 or 32 bytes. fill: "zeros" or "nan", for elements
-    outside the array. l2: 0, 64, 128 or 256 bytes. element_strides: by dimension; all 1 if left out.
+    box: elements by dimension. swizzle: 0, 32, 64 or 128 bytes; of sm_100 and up also "128B_ATOM_32B", "128B_ATOM_32B_FLIP_8B" and
+    "128B_ATOM_64B". interleave: 0, 16 or 32 bytes. fill: "zeros" or "nan", for elements outside the array. l2: 0, 64, 128 or 256
+    bytes. element_strides: by dimension; all 1 if left out.
     type: of the elements, if the dtype does not say it: "tf32", "f32_ftz", ...; elements of one byte are u8. "b4x16", "b4x16_p64"
     (padded in shared memory) and "b6x16_p32" are elements of 4 and 6 bits, of sm_100 and up: the array is of bytes, in which
     lemma.pack() has put them, and its last axis counts bytes; the box counts elements.
@@ -62,7 +64,7 @@ class TensorMap:
         array: Any,
         box: Sequence[int],
         *,
-        swizzle: int = 0,
+        swizzle: Union[int, str] = 0,
         interleave: int = 0,
         fill: str = "zeros",
         l2: int = 0,
@@ -87,7 +89,7 @@ class TensorMap:
         channels: int,
         pixels: int,
         *,
-        swizzle: int = 0,
+        swizzle: Union[int, str] = 0,
         interleave: int = 0,
         fill: str = "zeros",
         l2: int = 0,
@@ -113,7 +115,7 @@ class TensorMap:
         return made
 
     def _set(
-        self, swizzle: int, interleave: int, fill: str, l2: int, strides: Optional[Sequence[int]], type: Optional[str]
+        self, swizzle: Union[int, str], interleave: int, fill: str, l2: int, strides: Optional[Sequence[int]], type: Optional[str]
     ) -> None:
         rank = self.array.ndim
         if not 1 <= rank <= 5:
@@ -134,7 +136,7 @@ class TensorMap:
         if type in _PACKED_BITS and self.array.shape[-1] * 8 % _PACKED_BITS[type]:
             raise InvalidArgument(f"TensorMap: the {self.array.shape[-1]} bytes of the last axis are no whole elements of 6 bits")
         self.type = type
-        self.swizzle = _choice("swizzle", swizzle, _SWIZZLES)
+        self.swizzle = _choice("swizzle", swizzle, _SWIZZLES_AND_ATOMS)
         self.interleave = _choice("interleave", interleave, _INTERLEAVES)
         self.fill = _choice("fill", fill, _FILLS)
         self.l2 = _choice("l2", l2, _L2)

@@ -23,28 +23,22 @@ namespace lemma::check {
 
 using layout::kChunkBytes;
 using layout::SmemDescriptor;
-using layout::Swizzle;
 using vgpu::AsyncKind;
 using vgpu::AsyncOperation;
 using vgpu::SharedMatrix;
 
 namespace {
 
-// Of the pattern: it repeats after as many bytes.
-uint32_t pattern_bytes(Swizzle swizzle) {
-  return 8 * layout::line_bytes(swizzle);
+// At which of the rows of 128 bytes of the pattern, which has so many bytes, a tile begins.
+uint32_t phase_of(uint32_t address, uint32_t pattern, uint32_t base_offset = 0) {
+  return ((address >> 7) - base_offset) % (pattern / 128);
 }
 
-// At which of the pattern's rows of 128 bytes a tile begins.
-uint32_t phase_of(uint32_t address, Swizzle swizzle, uint32_t base_offset) {
-  return ((address >> 7) - base_offset) % (pattern_bytes(swizzle) / 128);
-}
-
-std::string phase_text(uint32_t address, Swizzle swizzle) {
+std::string phase_text(uint32_t address, TensorSwizzle swizzle) {
   return fmt::format(
-      "a tile with swizzle {}B begins at shared address {:#x}, which is no multiple of {}: its first "
+      "a tile with swizzle {} begins at shared address {:#x}, which is no multiple of {}: its first "
       "row is not that of the pattern",
-      layout::line_bytes(swizzle), address, pattern_bytes(swizzle));
+      layout::swizzle_word(swizzle), address, layout::pattern_bytes(swizzle));
 }
 
 constexpr std::string_view kUnwritten = " (unwritten)"; // in a DefectKey
@@ -112,22 +106,23 @@ void Checker::looks_at_box(const vgpu::Exec& x, const AsyncOperation& operation)
   const layout::TensorMapFields& map = operation.box->map;
   if (map.swizzle == TensorSwizzle::none)
     return;
-  const Swizzle swizzle = layout::swizzle_of(map.swizzle);
+  const uint32_t pattern = layout::pattern_bytes(map.swizzle);
   const uint32_t address = operation.targets.empty() ? static_cast<uint32_t>(operation.source.offset)
                                                      : operation.targets.front().data.offset;
-  if (phase_of(address, swizzle, 0) != 0 && shared_bytes(map) >= pattern_bytes(swizzle))
+  if (phase_of(address, pattern) != 0 && shared_bytes(map) >= pattern)
     notes_tile(
-        x, operation, phase_text(address, swizzle), address,
+        x, operation, phase_text(address, map.swizzle), address,
         fmt::format("__align__({}) for the tile, or a read that takes the bits of the address for the row",
-                    pattern_bytes(swizzle)));
+                    pattern));
 }
 
 void Checker::looks_at_matrix(const vgpu::Exec& x, const AsyncOperation& operation,
                               const SharedMatrix& matrix) {
   const auto descriptor = SmemDescriptor::decode(matrix.descriptor);
-  if (descriptor.swizzle != Swizzle::none &&
-      phase_of(descriptor.start, descriptor.swizzle, descriptor.base_offset) != 0)
-    notes_tile(x, operation, phase_text(descriptor.start, descriptor.swizzle), descriptor.start,
+  const auto swizzle = static_cast<TensorSwizzle>(descriptor.swizzle); // they number their cases alike
+  if (swizzle != TensorSwizzle::none &&
+      phase_of(descriptor.start, layout::pattern_bytes(swizzle), descriptor.base_offset) != 0)
+    notes_tile(x, operation, phase_text(descriptor.start, swizzle), descriptor.start,
                "a tile that begins there, or its phase as the descriptor's base offset");
   std::vector<uint32_t> chunks = chunks_of(matrix, descriptor);
   const size_t bytes = chunks.size() * kChunkBytes;

@@ -81,9 +81,8 @@ CUresult map_of(const Common& from, TensorMap& map) {
   const bool has_newer = state().machine.sm >= 100;
   if (from.type > CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ && !has_newer)
     return CUDA_ERROR_INVALID_VALUE;
-  if (from.swizzle > CU_TENSOR_MAP_SWIZZLE_128B)
-    return from.swizzle <= CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B && has_newer ? CUDA_ERROR_NOT_SUPPORTED
-                                                                            : CUDA_ERROR_INVALID_VALUE;
+  if (from.swizzle > (has_newer ? CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B : CU_TENSOR_MAP_SWIZZLE_128B))
+    return CUDA_ERROR_INVALID_VALUE;
   map.type = *type;
   map.address = reinterpret_cast<uintptr_t>(from.address);
   map.dims.assign(from.dims, from.dims + from.rank);
@@ -171,7 +170,8 @@ CUresult cuTensorMapEncodeIm2colWide(CUtensorMap* to, CUtensorMapDataType type, 
                                      CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2_promotion,
                                      CUtensorMapFloatOOBfill fill) {
   return initialized([&]() -> CUresult {
-    if (rank < 3 || rank > 5 || mode > CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128)
+    if (rank < 3 || rank > 5 || mode > CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128 ||
+        swizzle > CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B)
       return CUDA_ERROR_INVALID_VALUE;
     TensorIm2col im2col{.lower = std::vector<int32_t>(rank - 2),
                         .upper = std::vector<int32_t>(rank - 2),

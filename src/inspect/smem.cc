@@ -215,6 +215,10 @@ Result<SmemLayout, Error> lay_out(const SmemTile& asked) {
   if (!type)
     return inspect::wrong(
         fmt::format("type {}: no such type; such as f16, bf16, tf32, f32, e4m3, s8", asked.type));
+  if (asked.swizzle > TensorSwizzle::b128)
+    return inspect::wrong(fmt::format(
+        "swizzle {}: legal are 0 (none), 1 (32B), 2 (64B) and 3 (128B), which may have atoms of 32 bytes",
+        static_cast<unsigned>(asked.swizzle)));
   const inspect::Tile tile{.type = *type,
                            .swizzle = static_cast<layout::Swizzle>(asked.swizzle),
                            .k_major = asked.k_major,

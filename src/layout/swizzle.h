@@ -9,10 +9,12 @@
 // The bits are those of the shared-memory address itself, not of an offset in a tile.
 //
 // tcgen05 has a mode more, 128 bytes with atoms of 32: bits 5 and 6 are xored with 7 and 8, so that two
-// chunks stay together. It is no Swizzle, as neither wgmma nor a tensor map of sm_90 has it.
+// chunks stay together. Tensor maps of sm_100 have it too, the same with the halves of each chunk flipped in
+// every other row, and atoms of 64 bytes. These are no Swizzle, as neither wgmma nor a tensor map of sm_90
+// has them.
 //
 // PTX ISA: "Swizzling Modes", "Shared Memory Matrix Layout". Tests:
-// tests/unit/layout/smem_descriptor_test.cc, tests/unit/layout/tensor_smem_descriptor_test.cc.
+// tests/unit/layout/smem_descriptor_test.cc, tensor_smem_descriptor_test.cc, swizzle_atoms_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +41,17 @@ constexpr uint32_t swizzle_address(uint32_t address, Swizzle swizzle, uint32_t b
 // here: it is taken to do the same as above.
 constexpr uint32_t swizzle_address_of_32b_atoms(uint32_t address, uint32_t base_offset = 0) {
   return address ^ ((((address >> 7) - base_offset) & 3) << 5);
+}
+
+// ... where the 8 bytes of a chunk's halves change places in every other line. That it is the lines with bit
+// 7 of the address set is assumed.
+constexpr uint32_t swizzle_address_of_flipped_atoms(uint32_t address) {
+  return swizzle_address_of_32b_atoms(address) ^ ((address >> 7 & 1) << 3);
+}
+
+// Of 128-byte lines with atoms of 64 bytes. That bit 7 alone decides is assumed: a line has two.
+constexpr uint32_t swizzle_address_of_64b_atoms(uint32_t address) {
+  return address ^ ((address >> 7 & 1) << 6);
 }
 
 } // namespace lemma::layout

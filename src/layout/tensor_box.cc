@@ -224,13 +224,13 @@ uint32_t row_pitch(const TensorMapFields& map) {
     return row_bytes(map) / chunk_payload_bytes(map.type) * kChunkBytes;
   if (map.swizzle == TensorSwizzle::none || is_interleaved(map))
     return row_bytes(map);
-  return line_bytes(swizzle_of(map.swizzle));
+  return line_bytes(map.swizzle);
 }
 
 uint64_t shared_bytes(const TensorMapFields& map) {
   const uint64_t bytes = box_bytes(map) / row_bytes(map) * row_pitch(map);
   // The rows of interleaved boxes are dense, and the last chunk may change places with one after it.
-  const uint64_t line = line_bytes(swizzle_of(map.swizzle));
+  const uint64_t line = line_bytes(map.swizzle);
   return (bytes + line - 1) / line * line;
 }
 

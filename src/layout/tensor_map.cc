@@ -14,6 +14,9 @@ constexpr const char* kTypeNames[] = {"u8",       "u16",   "u32",       "s32",  
                                       "f16",      "f32",   "f64",       "bf16",     "f32_ftz", "tf32",
                                       "tf32_ftz", "b4x16", "b4x16_p64", "b6x16_p32"};
 
+constexpr const char* kSwizzleNames[] = {
+    "none", "32B", "64B", "128B", "128B_ATOM_32B", "128B_ATOM_32B_FLIP_8B", "128B_ATOM_64B"};
+
 // Of a type that is padded in shared memory, rows and boxes have so many elements, or a multiple.
 constexpr uint32_t kPaddedElements = 128;
 // That an SM of sm_90 has; the driver takes a box of all of it.
@@ -45,13 +48,27 @@ std::string wrong_kind(const TensorMapFields& map) {
     return fmt::format("an im2col tensor has 3 to 5 dimensions, not {}", map.rank);
   if (map.oob_fill == TensorFill::nan && !is_floating(map.type))
     return fmt::format("oob_fill nan needs a floating-point type, not {}", name_of(map.type));
+  // An H200 takes the others too, which the driver's manual forbids.
+  if (map.interleave == TensorInterleave::b32 && has_atoms(map.swizzle))
+    return fmt::format("interleave 32B takes swizzle 32B, not {}", swizzle_word(map.swizzle));
   if (!is_padded(map.type))
     return {};
   if (map.interleave != TensorInterleave::none)
     return fmt::format("{} takes no interleave", name_of(map.type));
-  if (map.swizzle != TensorSwizzle::none && map.swizzle != TensorSwizzle::b128)
-    return fmt::format("{} takes swizzle none or 128B", name_of(map.type));
-  return {};
+  const bool is_of_6_bits = map.type == TensorType::b6x16_p32;
+  switch (map.swizzle) {
+  case TensorSwizzle::none:
+  case TensorSwizzle::b128:
+  case TensorSwizzle::b128_atom_32b:
+    return {};
+  case TensorSwizzle::b128_atom_64b:
+    if (is_of_6_bits)
+      return {};
+    [[fallthrough]];
+  default:
+    return fmt::format("{} takes swizzle none, 128B or 128B_ATOM_32B{}, not {}", name_of(map.type),
+                       is_of_6_bits ? ", and 128B_ATOM_64B for stores" : "", swizzle_word(map.swizzle));
+  }
 }
 
 std::string wrong_memory(const TensorMapFields& map) {
@@ -94,7 +111,7 @@ std::string wrong_box(const TensorMapFields& map) {
   if (std::string wrong = wrong_row(map); !wrong.empty())
     return wrong;
   const uint32_t bytes = (map.is_im2col() ? map.channels : map.box[0]) * element_bits(map.type) / 8;
-  const uint32_t span = line_bytes(swizzle_of(map.swizzle));
+  const uint32_t span = line_bytes(map.swizzle);
   return map.swizzle != TensorSwizzle::none && bytes > span
              ? fmt::format("{} takes {} bytes, more than the {} of the swizzle",
                            map.is_im2col() ? "channels_per_pixel" : "box[0]", bytes, span)
@@ -176,6 +193,14 @@ void put_stride(TensorMapBytes& bytes, size_t i, uint64_t stride_bytes) {
   put(bytes, map_field::stride_high, i, stride_bytes >> 36);
 }
 
+// Swizzles with atoms follow that of 128 bytes in the order of their numbers.
+constexpr uint64_t kSwizzle128 = static_cast<uint64_t>(TensorSwizzle::b128);
+TensorSwizzle swizzle_in(const TensorMapBytes& bytes, MapReader reader) {
+  const uint64_t swizzle = get(bytes, map_field::swizzle);
+  const bool reads_atoms = swizzle == kSwizzle128 && reader == MapReader::sm_100;
+  return static_cast<TensorSwizzle>(swizzle + (reads_atoms ? get(bytes, map_field::atoms) : 0));
+}
+
 // --- what the driver asks
 
 // Whoever makes a map by casts may give any number.
@@ -187,8 +212,10 @@ std::string wrong_modes(const TensorMap& map) {
     return wrong("the element type", map.type, "0 (u8) to 15 (b6x16_p32)");
   if (map.interleave > TensorInterleave::b32)
     return wrong("interleave", map.interleave, "0 (none), 1 (16B) and 2 (32B)");
-  if (map.swizzle > TensorSwizzle::b128)
-    return wrong("swizzle", map.swizzle, "0 (none), 1 (32B), 2 (64B) and 3 (128B)");
+  if (map.swizzle > TensorSwizzle::b128_atom_64b)
+    return wrong("swizzle", map.swizzle,
+                 "0 (none), 1 (32B), 2 (64B), 3 (128B), and of sm_100 4 (128B_ATOM_32B), 5 "
+                 "(128B_ATOM_32B_FLIP_8B) and 6 (128B_ATOM_64B)");
   if (map.oob_fill > TensorFill::nan)
     return wrong("oob_fill", map.oob_fill, "0 (zeros) and 1 (nan)");
   if (map.l2_promotion > TensorL2::b256)
@@ -317,6 +344,10 @@ void put(TensorMapBytes& bytes, TensorMapField field, size_t i, uint64_t value) 
   std::memcpy(bytes.data() + place.byte, &word, sizeof word);
 }
 
+const char* swizzle_word(TensorSwizzle swizzle) {
+  return kSwizzleNames[static_cast<size_t>(swizzle)];
+}
+
 uint32_t element_bits(TensorType type) {
   switch (type) {
   case TensorType::u8:
@@ -368,10 +399,10 @@ std::string wrong_with(const TensorMap& map) {
   return wrong_to_the_driver(map, fields);
 }
 
-std::string wrong_with(const TensorMapBytes& bytes) {
+std::string wrong_with(const TensorMapBytes& bytes, MapReader reader) {
   if (std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; }))
     return "all 128 bytes are zero: no field has been set";
-  const TensorMapFields map = decode(bytes);
+  const TensorMapFields map = decode(bytes, reader);
   if (map.rank > kMaxTensorRank)
     return fmt::format("its rank is {}: a tensor has 1 to 5 dimensions", map.rank);
   if (const uint64_t code = get(bytes, map_field::type); map.type == TensorMapFields::kNoType)
@@ -382,17 +413,24 @@ std::string wrong_with(const TensorMapBytes& bytes) {
                : fmt::format("its element type is number {}: legal are 0 (u8) to 13 (b6x16_p32)", code);
   if (map.interleave > TensorInterleave::b32)
     return "its interleave is 3: legal are 0 (none), 1 (16B) and 2 (32B)";
+  if (const uint64_t atoms = get(bytes, map_field::atoms);
+      reader == MapReader::sm_100 && atoms != 0 &&
+      (map.swizzle == TensorSwizzle::b32 || map.swizzle == TensorSwizzle::b64))
+    return fmt::format(
+        "its swizzle atomicity is {} with swizzle {}: legal are 0 (16B), and with swizzle 128B "
+        "1 (32B), 2 (32B, halves of 8B flipped) and 3 (64B)",
+        atoms, swizzle_word(map.swizzle));
   return wrong_to_a_load(map);
 }
 
-TensorMapFields decode(const TensorMapBytes& bytes) {
+TensorMapFields decode(const TensorMapBytes& bytes, MapReader reader) {
   using namespace map_field;
   TensorMapFields map{
       .address = get(bytes, address),
       .rank = static_cast<uint8_t>(get(bytes, rank)),
       .type = type_of(get(bytes, type), get(bytes, tf32) != 0),
       .interleave = static_cast<TensorInterleave>(get(bytes, interleave)),
-      .swizzle = static_cast<TensorSwizzle>(get(bytes, swizzle)),
+      .swizzle = swizzle_in(bytes, reader),
       .oob_fill = static_cast<TensorFill>(get(bytes, oob_fill)),
       .l2_promotion = static_cast<TensorL2>(get(bytes, l2_promotion)),
       .mode = static_cast<TensorMode>(get(bytes, im2col)),
@@ -429,7 +467,8 @@ TensorMapBytes encode(const TensorMapFields& map) {
   put(bytes, rank, 0, map.rank);
   put(bytes, type, 0, code_of(map.type));
   put(bytes, interleave, 0, static_cast<uint64_t>(map.interleave));
-  put(bytes, swizzle, 0, static_cast<uint64_t>(map.swizzle));
+  put(bytes, swizzle, 0, std::min<uint64_t>(static_cast<uint64_t>(map.swizzle), kSwizzle128));
+  put(bytes, atoms, 0, has_atoms(map.swizzle) ? static_cast<uint64_t>(map.swizzle) - kSwizzle128 : 0);
   put(bytes, oob_fill, 0, static_cast<uint64_t>(map.oob_fill));
   put(bytes, tf32, 0, has_tf32(map.type));
   put(bytes, l2_promotion, 0, static_cast<uint64_t>(map.l2_promotion));
@@ -482,6 +521,8 @@ void replace(TensorMapBytes& bytes, ReplacedField field, size_t ordinal, uint64_
   case ReplacedField::swizzle_mode:
     put(bytes, map_field::swizzle_high, 0, 0);
     return put(bytes, map_field::swizzle, 0, value);
+  case ReplacedField::swizzle_atomicity:
+    return put(bytes, map_field::atoms, 0, value);
   case ReplacedField::fill_mode:
     return put(bytes, map_field::oob_fill, 0, value);
   }

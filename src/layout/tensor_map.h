@@ -7,7 +7,8 @@
 //         +-----------------------------------+------------------------------------------------------+
 //     0   | address                                                                                  |
 //     1   | strides[0] / 16                   | 0 im2col, 4-6 rank, 7-10 type, 11-12 interleave,     |
-//         |                                   | 13-14 and 22 swizzle, 15 fill, 16 tf32, 17-18 L2     |
+//         |                                   | 13-14 and 22 swizzle, 15 fill, 16 tf32, 17-18 L2,    |
+//         |                                   | 23-24 atoms of the swizzle (sm_100)                  |
 //     2   | strides[2] / 16                   | strides[1] / 16                                      |
 //     3   | 32-35 ... 44-47: strides[0] ...   | strides[3] / 16                                      |
 //         | strides[3] / 2^36                 |                                                      |
@@ -33,8 +34,12 @@
 // tensormap.replace for sm_100a; what words 8 and 9 of such a map are is assumed. cuTensorMapEncodeIm2colWide
 // writes an im2col map whose corners are 0 but in W.
 //
+// Of swizzles with atoms of more than 16 bytes, the swizzle's field says 128B, and bits 23 and 24 have the
+// number of tensormap.replace .swizzle_atomicity: 0 for 16 bytes, 1 for 32, 2 for 32 with flipped halves, 3
+// for 64. That place is assumed: no sm_100 has been asked.
+//
 // PTX ISA: "Tensors", "Tensor Map", "tensormap.replace". Tests: tests/unit/layout/tensor_map_test.cc,
-// tests/unit/layout/recorded_maps_test.cc.
+// tests/unit/layout/recorded_maps_test.cc, tests/unit/layout/swizzle_atoms_test.cc.
 #pragma once
 
 #include "layout/swizzle.h"
@@ -71,6 +76,7 @@ inline constexpr TensorMapField oob_fill{79, 1};
 inline constexpr TensorMapField tf32{80, 1}; // of f32 and f32_ftz alone
 inline constexpr TensorMapField l2_promotion{81, 2};
 inline constexpr TensorMapField swizzle_high{86, 1}; // tensormap.replace clears it, sm_90 ignores it
+inline constexpr TensorMapField atoms{87, 2};        // assumed; sm_90 ignores them
 inline constexpr TensorMapField stride_low{96, 32};  // in units of 16 bytes
 inline constexpr TensorMapField stride_high{224, 4}; // in units of 2^36 bytes
 inline constexpr TensorMapField dim{256, 32, 1};
@@ -139,12 +145,18 @@ struct TensorMapFields {
   bool is_im2col() const { return mode == TensorMode::im2col; }
 };
 
-TensorMapFields decode(const TensorMapBytes& bytes);
+// Who reads the bytes: sm_90, which ignores the atoms of swizzles, or sm_100 and up.
+enum class MapReader : uint8_t { sm_90, sm_100 };
+constexpr MapReader map_reader(int sm) {
+  return sm < 100 ? MapReader::sm_90 : MapReader::sm_100;
+}
+
+TensorMapFields decode(const TensorMapBytes& bytes, MapReader reader = MapReader::sm_100);
 
 // Why an instruction may not use the bytes, with the values and what is legal; empty: it may. Less is asked
 // of them than the driver asks of who has them encoded; what a load on an H200 takes is measured (flips.txt
 // of tests/golden/tensor_maps).
-std::string wrong_with(const TensorMapBytes& bytes);
+std::string wrong_with(const TensorMapBytes& bytes, MapReader reader = MapReader::sm_100);
 
 // The map must be right.
 TensorMapBytes encode(const TensorMap& map);
@@ -161,14 +173,42 @@ enum class ReplacedField : uint8_t {
   elemtype,
   interleave_layout,
   swizzle_mode,
+  swizzle_atomicity,
   fill_mode
 };
 inline constexpr uint64_t kReplaceTypes = 16;
 // `ordinal` is 0 to 4. The fifth stride, which no tensor has, lies where the high bits of all are.
 void replace(TensorMapBytes& bytes, ReplacedField field, size_t ordinal, uint64_t value);
 
-constexpr Swizzle swizzle_of(TensorSwizzle swizzle) {
-  return static_cast<Swizzle>(swizzle);
+// A swizzle of 128 bytes with atoms of more than 16.
+constexpr bool has_atoms(TensorSwizzle swizzle) {
+  return swizzle > TensorSwizzle::b128;
+}
+// As messages and files spell it: none, 32B, ..., 128B_ATOM_64B.
+const char* swizzle_word(TensorSwizzle swizzle);
+
+constexpr uint32_t line_bytes(TensorSwizzle swizzle) {
+  return line_bytes(has_atoms(swizzle) ? Swizzle::b128 : static_cast<Swizzle>(swizzle));
+}
+
+// After how many bytes of shared memory the pattern repeats.
+constexpr uint32_t pattern_bytes(TensorSwizzle swizzle) {
+  if (!has_atoms(swizzle))
+    return 8 * line_bytes(swizzle);
+  return swizzle == TensorSwizzle::b128_atom_64b ? 256 : 512;
+}
+
+constexpr uint32_t swizzle_address(uint32_t address, TensorSwizzle swizzle) {
+  switch (swizzle) {
+  case TensorSwizzle::b128_atom_32b:
+    return swizzle_address_of_32b_atoms(address);
+  case TensorSwizzle::b128_atom_32b_flip_8b:
+    return swizzle_address_of_flipped_atoms(address);
+  case TensorSwizzle::b128_atom_64b:
+    return swizzle_address_of_64b_atoms(address);
+  default:
+    return swizzle_address(address, static_cast<Swizzle>(swizzle));
+  }
 }
 
 } // namespace lemma::layout

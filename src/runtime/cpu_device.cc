@@ -221,6 +221,11 @@ public:
   Result<void, Error> wait_value(uint64_t address, uint32_t bytes,
                                  const std::function<bool(uint64_t)>& is_there) override;
   Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) override {
+    if (chosen_arch != 0 && layout::map_reader(chosen_arch) == layout::MapReader::sm_90 &&
+        layout::has_atoms(map.swizzle))
+      return failure(ErrorKind::invalid_argument,
+                     fmt::format("tensor map: swizzle {}: sm_100 and up have it, the device is sm_{}",
+                                 layout::swizzle_word(map.swizzle), chosen_arch));
     return layout::encode(map);
   }
   Result<uint64_t, Error> add_texture(const texture::Object& object) override {

@@ -1,4 +1,4 @@
-"""Tensor maps of elements of 4 and 6 bits: arrays that lemma.pack() has made, copied by a kernel for sm_100."""
+"""Tensor maps of sm_100, used by a kernel: of elements of 4 and 6 bits, as lemma.pack() makes them, and with atoms of swizzles."""
 
 import unittest
 
@@ -77,6 +77,30 @@ class Elements(unittest.TestCase):
         with self.assertRaisesRegex(lemma.InvalidArgument, r"elements of 4 bits packed: lemma.TensorMap\(lemma.pack\(x\)"):
             lemma.TensorMap(values, box=(2, 128))
         self.assertEqual(lemma.TensorMap(lemma.pack(values).reshape(3, -1), box=(2, 128), type="b4x16").type, "b4x16")
+
+
+class Atoms(unittest.TestCase):
+    def test_a_kernel_loads_them(self):
+        kernel = lemma.Device("cpu", arch="sm_100a").load(KERNEL)["copy"]
+        rows = np.arange(96, dtype=np.float32).reshape(3, 32)
+        for swizzle, expected in (
+            ("128B_ATOM_32B", rows[2].reshape(4, 8)[[1, 0, 3, 2]]),
+            ("128B_ATOM_32B_FLIP_8B", rows[2].reshape(4, 2, 2, 2)[[1, 0, 3, 2]][:, :, ::-1]),
+            ("128B_ATOM_64B", rows[2].reshape(2, 16)[::-1]),
+        ):
+            with self.subTest(swizzle):
+                out = np.zeros(256, np.uint8)
+                kernel[1, 1](lemma.TensorMap(rows, box=(2, 32), swizzle=swizzle), out, 256)
+                seen = out.view(np.float32).reshape(2, 32)
+                self.assertTrue((seen[0] == rows[1]).all())
+                self.assertTrue((seen[1] == expected.ravel()).all())
+
+    def test_errors(self):
+        rows, gpu = np.zeros((3, 32), np.float32), lemma.Device("cpu", arch="sm_90a")
+        with self.assertRaisesRegex(lemma.InvalidArgument, "sm_100 and up have it, the device is sm_90"):
+            gpu.encode(lemma.TensorMap(gpu.array(rows), box=(2, 32), swizzle="128B_ATOM_32B"))
+        with self.assertRaisesRegex(lemma.InvalidArgument, "128B_ATOM_16B"):
+            lemma.TensorMap(rows, box=(2, 32), swizzle="128B_ATOM_16B")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ constexpr std::array<std::string_view, 16> kTypes = {
     "u8",  "u16",  "u32",     "s32",  "u64",      "s64",   "f16",       "f32",
     "f64", "bf16", "f32_ftz", "tf32", "tf32_ftz", "b4x16", "b4x16_p64", "b6x16_p32"};
 constexpr std::array<std::string_view, 3> kInterleaves = {"none", "16B", "32B"};
-constexpr std::array<std::string_view, 4> kSwizzles = {"none", "32B", "64B", "128B"};
+constexpr std::array<std::string_view, 7> kSwizzles = {
+    "none", "32B", "64B", "128B", "128B_ATOM_32B", "128B_ATOM_32B_FLIP_8B", "128B_ATOM_64B"};
 constexpr std::array<std::string_view, 2> kFills = {"zeros", "nan"};
 constexpr std::array<std::string_view, 4> kPromotions = {"none", "64B", "128B", "256B"};
 

@@ -8,7 +8,8 @@
 //    "dims": [1024, 512], "strides_bytes": [2048], "box": [64, 128],
 //    "element_strides": [1, 1],         may be left out, like all that follow
 //    "interleave": "none",              none 16B 32B
-//    "swizzle": "128B",                 none 32B 64B 128B
+//    "swizzle": "128B",                 none 32B 64B 128B, and of sm_100 128B_ATOM_32B
+//                                       128B_ATOM_32B_FLIP_8B 128B_ATOM_64B
 //    "oob_fill": "zeros",               zeros nan
 //    "l2_promotion": "none"}            none 64B 128B 256B
 //

@@ -185,7 +185,10 @@ typedef enum lemma_tensor_swizzle LEMMA_INT {
   LEMMA_SWIZZLE_NONE = 0,
   LEMMA_SWIZZLE_B32 = 1,
   LEMMA_SWIZZLE_B64 = 2,
-  LEMMA_SWIZZLE_B128 = 3
+  LEMMA_SWIZZLE_B128 = 3,
+  LEMMA_SWIZZLE_B128_ATOM_32B = 4, // this and the rest: sm_100 and up
+  LEMMA_SWIZZLE_B128_ATOM_32B_FLIP_8B = 5,
+  LEMMA_SWIZZLE_B128_ATOM_64B = 6
 } lemma_tensor_swizzle;
 
 typedef enum lemma_tensor_fill LEMMA_INT { LEMMA_FILL_ZEROS = 0, LEMMA_FILL_NAN = 1 } lemma_tensor_fill;

@@ -8,6 +8,7 @@
 #include "vgpu/async/tensor_mma.h"
 #include "vgpu/async/tensor_shift.h"
 #include "vgpu/async/tensor_st.h"
+#include "vgpu/code/program.h"
 #include "vgpu/engine/launch_response.h"
 #include "vgpu/engine/observer.h"
 #include "vgpu/memory/racing_copy.h"
@@ -161,20 +162,28 @@ bool is_dense(const layout::TensorMapFields& map) {
   return map.swizzle == TensorSwizzle::none && layout::chunk_payload_bytes(map.type) == layout::kChunkBytes;
 }
 
-// Calls f(offset in the box, shared address of the same bytes, bytes).
+// Calls f(offset in the box, shared address of the same bytes, bytes) for what stays together.
 template <class F>
 void each_chunk(const AsyncOperation& operation, uint32_t shared, F&& f) {
+  constexpr uint32_t kHalf = layout::kChunkBytes / 2;
   const layout::TensorMapFields& map = operation.box->map;
   if (is_dense(map)) {
     f(0u, shared, operation.bytes);
     return;
   }
-  const layout::Swizzle swizzle = layout::swizzle_of(map.swizzle);
+  const bool flips = map.swizzle == TensorSwizzle::b128_atom_32b_flip_8b;
   const uint32_t row = row_bytes(map), pitch = row_pitch(map),
                  payload = layout::chunk_payload_bytes(map.type);
   for (uint32_t begin = 0, line = shared; begin < operation.bytes; begin += row, line += pitch)
-    for (uint32_t at = 0, chunk = line; at < row; at += payload, chunk += layout::kChunkBytes)
-      f(begin + at, layout::swizzle_address(chunk, swizzle), payload);
+    for (uint32_t at = 0, chunk = line; at < row; at += payload, chunk += layout::kChunkBytes) {
+      const uint32_t address = layout::swizzle_address(chunk, map.swizzle);
+      if (!flips) {
+        f(begin + at, address, payload);
+        continue;
+      }
+      f(begin + at, address, kHalf); // padded types have no flips
+      f(begin + at + kHalf, address ^ kHalf, kHalf);
+    }
 }
 
 // A box whose rows are whole chunks, to where both proxies see them.
@@ -272,9 +281,10 @@ void read_map_again(AsyncOperation& operation) {
     return;
   layout::TensorMapBytes bytes;
   copy_racing(bytes.data(), box.map_at.host, bytes.size());
-  if (bytes == std::exchange(box.map_bytes, bytes) || !layout::wrong_with(bytes).empty())
+  const layout::MapReader reader = layout::map_reader(operation.issuer.launch->program->arch().sm);
+  if (bytes == std::exchange(box.map_bytes, bytes) || !layout::wrong_with(bytes, reader).empty())
     return;
-  const layout::TensorMapFields map = layout::decode(bytes);
+  const layout::TensorMapFields map = layout::decode(bytes, reader);
   takes_map(operation, box.request.by_row ? layout::map_of_rows(map) : map, box);
 }
 
@@ -381,7 +391,7 @@ public:
   ~ChunkVisits() { finish(); }
   ChunkVisits(const ChunkVisits&) = delete;
 
-  // `address`: a multiple of kChunkBytes.
+  // `address`: in the chunk.
   void add(uint32_t address) {
     const uint32_t line = address / kLineBytes * kLineBytes;
     if (line != line_)

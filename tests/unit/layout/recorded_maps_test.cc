@@ -54,9 +54,10 @@ std::string difference(const Bytes& got, const Bytes& want) {
   return text.str();
 }
 
-// Types of 4 and 6 bits are of sm_100: the driver of an H200 refuses them all.
+// Types of 4 and 6 bits, and swizzles with atoms of more than 16 bytes: the driver of an H200 refuses them.
 bool is_of_sm_100(const TensorMap& map) {
-  return map.type >= TensorType::b4x16 && map.type <= TensorType::b6x16_p32;
+  return (map.type >= TensorType::b4x16 && map.type <= TensorType::b6x16_p32) ||
+         (layout::has_atoms(map.swizzle) && map.swizzle <= TensorSwizzle::b128_atom_64b);
 }
 
 TEST(RecordedMaps, AreEncodedByteForByte) {

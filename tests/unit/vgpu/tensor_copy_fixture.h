@@ -1,7 +1,7 @@
 // A tensor of f32 and a kernel whose first thread copies boxes of it, for the tests of tensor copies.
 //
 // Tests: tensor_copy_test.cc, tensor_store_test.cc, tensor_map_use_test.cc, tensor_rows_test.cc,
-// tensor_wide_test.cc.
+// tensor_wide_test.cc, swizzle_atoms_test.cc.
 #pragma once
 
 #include "kernel.h"

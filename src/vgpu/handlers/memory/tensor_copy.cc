@@ -97,23 +97,25 @@ Step illegal(Exec& x, const DecodedInst& in, int lane, const std::string& messag
 // again and again, so the last ones that were found right are kept, by the place of the instruction.
 const TensorMapFields* decode_map(Exec& x, const DecodedInst& in, int lane, uint64_t address,
                                   const layout::TensorMapBytes& bytes) {
+  const layout::MapReader reader = layout::map_reader(x.plan<TensorPlan>(in).sm);
   struct Kept {
     bool any = false;
+    layout::MapReader reader{};
     layout::TensorMapBytes bytes;
     TensorMapFields map;
   };
   thread_local std::array<Kept, 16> right;
   Kept& kept = right[x.pc % right.size()];
-  if (kept.any && kept.bytes == bytes)
+  if (kept.any && kept.reader == reader && kept.bytes == bytes)
     return &kept.map;
-  if (const std::string wrong = layout::wrong_with(bytes); !wrong.empty()) {
+  if (const std::string wrong = layout::wrong_with(bytes, reader); !wrong.empty()) {
     illegal(x, in, lane,
             fmt::format("the 128 bytes at {:#x} are no tensor map that can be used: {}", address, wrong),
             {"lemma run makes one with --arg tmap=@FILE.json, the API with Device::encode, a kernel by "
              "tensormap.replace of every field in 128 zeroed bytes"});
     return nullptr;
   }
-  kept = {true, bytes, layout::decode(bytes)};
+  kept = {true, reader, bytes, layout::decode(bytes, reader)};
   return &kept.map;
 }
 
@@ -126,6 +128,13 @@ bool check_packed(Exec& x, const DecodedInst& in, int lane, const TensorMapField
         x, in, lane,
         fmt::format("the tensor map has elements of {} bits: sm_100 and up have them, the machine is sm_{}",
                     layout::element_bits(map.type), plan.sm));
+    return false;
+  }
+  if (map.type == TensorType::b6x16_p32 && map.swizzle == TensorSwizzle::b128_atom_64b &&
+      plan.mbarrier_source >= 0) {
+    illegal(x, in, lane,
+            "the tensor map has elements of 6 bits and swizzle 128B_ATOM_64B: stores take both, "
+            "loads do not");
     return false;
   }
   if (plan.sm >= kConsumer && plan.shared_space == StateSpace::shared_cluster)
@@ -174,14 +183,14 @@ void forget_written(const Access& map, const Unwritten& unwritten) {
 }
 
 // Whether the map would be another if these bytes were.
-bool counts(layout::TensorMapBytes map, const Unwritten& unwritten) {
-  if (unwritten.none() || !layout::wrong_with(map).empty())
+bool counts(layout::TensorMapBytes map, const Unwritten& unwritten, layout::MapReader reader) {
+  if (unwritten.none() || !layout::wrong_with(map, reader).empty())
     return unwritten.any();
-  const layout::TensorMapBytes known = layout::encode(layout::decode(map));
+  const layout::TensorMapBytes known = layout::encode(layout::decode(map, reader));
   for (size_t i = 0; i < unwritten.size(); ++i)
     if (unwritten[i])
       map[i] = ~map[i];
-  return !layout::wrong_with(map).empty() || layout::encode(layout::decode(map)) != known;
+  return !layout::wrong_with(map, reader).empty() || layout::encode(layout::decode(map, reader)) != known;
 }
 
 // PTX ISA, "im2col::w and im2col::w::128 modes", "Interleave layout". False after a fault.
@@ -191,6 +200,10 @@ bool check_wide(Exec& x, const DecodedInst& in, int lane, const TensorMapFields&
     illegal(x, in, lane, fmt::format("the tensor map has an interleaved layout: .{} takes none", mode));
   else if (map.swizzle == TensorSwizzle::none)
     illegal(x, in, lane, fmt::format("the tensor map has no swizzle: .{} takes maps that have one", mode));
+  else if (layout::has_atoms(map.swizzle) && map.swizzle != TensorSwizzle::b128_atom_32b)
+    illegal(x, in, lane,
+            fmt::format("the tensor map has swizzle {}: .{} takes 64B, 128B and 128B_ATOM_32B",
+                        layout::swizzle_word(map.swizzle), mode));
   else
     return true;
   return false;
@@ -206,7 +219,7 @@ bool read_map(Exec& x, const DecodedInst& in, int lane, TensorBox& box) {
   access.proxy = Proxy::tensormap;
   layout::TensorMapBytes bytes;
   std::memcpy(bytes.data(), access.host, bytes.size());
-  if (counts(bytes, unwritten_in(access)))
+  if (counts(bytes, unwritten_in(access), layout::map_reader(plan.sm)))
     x.report_unwritten(access, lane);
   tell(x, access, lane);
   if (access.is_shared()) {
@@ -697,6 +710,7 @@ std::optional<ReplacedField> replaced_field(const Instruction& instruction) {
                                                         {Qual::elemtype, elemtype},
                                                         {Qual::interleave_layout, interleave_layout},
                                                         {Qual::swizzle_mode, swizzle_mode},
+                                                        {Qual::swizzle_atomicity, swizzle_atomicity},
                                                         {Qual::fill_mode, fill_mode}};
   for (const auto& [qual, field] : kFields)
     if (instruction.has(qual))
