@@ -92,6 +92,27 @@ def pair(name, rows):
     return launch(name, (programs.cdiv(m, rows), programs.cdiv(n, 128)), a=In(a), b=In(b), c=Out(c), m=m, n=n, k=k)
 
 
+def through(name):
+    a = normal(programs.rng(7), 256, 128)
+    return launch(name, (1,), a=In(a), c=Out(a))
+
+
+def added(name, m):
+    n = k = 128
+    r = programs.rng(8)
+    a, b, c = normal(r, m, k).astype(np.float16), normal(r, k, n).astype(np.float16), normal(r, m, n)
+    d = exact.tensor_product(a.astype(np.float32), b.astype(np.float32), 16, F16_LEAST, c)
+    return launch(name, (1,), a=In(a), b=In(b), c=In(c), d=Out(d))
+
+
+def ring(name):
+    m, n, k = 176, 80, 464
+    r = programs.rng(9)
+    a, b = normal(r, m, k).astype(np.float16), normal(r, k, n).astype(np.float16)
+    c = exact.tensor_product(a.astype(np.float32), b.astype(np.float32), 16, F16_LEAST)
+    return launch(name, (programs.cdiv(m, 128), programs.cdiv(n, 64)), a=In(a), b=In(b), c=Out(c), m=m, n=n, k=k)
+
+
 # An output f16 of attention: steps from what float64 gives, for numbers below 1/16 from those of 1/16.
 ATTENTION_STEPS = 8
 
@@ -122,6 +143,11 @@ CASES = {
     "matmul_persistent": matmul_persistent,
     "matmul_persistent_specialized": matmul_persistent,
     "matmul_persistent_cluster": matmul_persistent,
+    "gluon_through": through,
+    "gluon_through_w8": through,
+    "gluon_added": lambda name: added(name, 128),
+    "gluon_added_m64": lambda name: added(name, 64),
+    "gluon_ring": ring,
     "gluon_pair": lambda name: pair(name, 256),
     "gluon_pair_m128": lambda name: pair(name, 128),
     "gluon_pair_scaled": lambda name: matmul_scaled(name, E4M3, 32, False, 256),
