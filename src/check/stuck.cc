@@ -53,7 +53,7 @@ Advice fix_of_mbarrier(std::string_view id, const Wait& wait) {
     return Advice::either(std::move(words), counted);
   };
   if (wait.unseen_phases >= 2)
-    return kWaitForUsers;
+    return either(kWaitForUsers, {});
   if (id == "mbarrier.phase")
     return either(fmt::format("the parity of the phase before, if that is meant; else {} in this phase",
                               plural(counts.pending, arrived == 0 ? "arrival" : "more arrival")),

@@ -83,7 +83,7 @@ bug(
 bug(K, "mbarrier.tx", "bytes_of_a_alone", sub("10240;", "10240", "8192"), FULL)
 bug(K, "mbarrier.tx", "bytes_of_two_b", sub("10240;", "10240", "12288"), FULL)
 bug(K, "mbarrier.tx", "b_not_loaded", cut("@load_b cp.async"), FULL)
-bug(K, "mbarrier.count", "empty_counts_a_warp", sub_every("@init_empty mov.u32", " 4;", " 1;"), EMPTY)
+bug(K, "mbarrier.count|mbarrier.phase", "empty_counts_a_warp", sub_every("@init_empty mov.u32", " 4;", " 1;"), EMPTY)
 bug(K, "mbarrier.count", "full_counts_two", sub_every("@init_full mov.u32", " 1;", " 2;"), FULL)
 bug(K, "mbarrier.phase", "full_parity_stays", sub("@wait_full and.b32 #-1", "1;", "0;"), "@wait_full")
 bug(K, "warp.setmaxnreg", "one_warp_gives", only("@give setmaxnreg", "warp == 0"), "@give")

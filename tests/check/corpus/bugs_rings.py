@@ -147,7 +147,7 @@ bug(
     ["@write st.shared", "@read ld.shared"],
 )
 bug(K, "mbarrier.phase", "parity_does_not_change", last_operand("@wait try_wait", "0"), "@wait")
-bug(K, "mbarrier.count", "counts_32", sub_every("@init mov.u32", " 64;", " 32;"), "@init | @arrive | @wait")
+bug(K, "mbarrier.count|mbarrier.phase", "counts_32", sub_every("@init mov.u32", " 64;", " 32;"), "@init | @arrive | @wait")
 bug(K, "mbarrier.count", "counts_65", sub_every("@init mov.u32", " 64;", " 65;"), "@init | @arrive | @wait")
 bug(K, "mbarrier.init", "no_barrier_after_init", cut("@sync_init bar.sync"), "@init")
 bug(K, "mbarrier.inval", "sum_over_a_live_mbarrier", cut("@inval mbarrier"), "@reuse st.shared")
