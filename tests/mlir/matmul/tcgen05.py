@@ -14,6 +14,7 @@ from matmul import run
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "programs"))
 import exact
+import programs
 
 SM_100A = ("--arch", "sm_100a")
 LATE = (*SM_100A, "--check", "--async=late")
@@ -32,27 +33,17 @@ def random_elements(entries, shape, element):
     numbers = (entries.standard_normal(shape) * 2.0 ** entries.integers(-6, 7, shape)).astype("f4")
     if element == "f16":
         return numbers.astype("f2"), numbers.astype("f2").astype("f4")
-    bits = numbers.view("u4").astype("u8")
     if element == "bf16":
-        bits = bits >> 16
-        return bits.astype("u2"), (bits << 16).astype("u4").view("f4")
+        bits = programs.to_bf16(numbers)
+        return bits, programs.from_bf16(bits)
+    bits = numbers.view("u4").astype("u8")
     bits = (bits + 0xFFF + (bits >> 13 & 1)) & ~np.uint64(0x1FFF)
     return numbers, bits.astype("u4").view("f4")
 
 
 def as_stored(sums, element):
     """f32 rounded to an element of C, as it lies in memory."""
-    if element != "bf16":
-        return sums.astype(matmul.ELEMENT[element])
-    bits = sums.view("u4").astype("u8")
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype("u2")
-
-
-def padded(x, step, axis):
-    """With zeros up to a multiple of a step."""
-    more = [(0, 0), (0, 0)]
-    more[axis] = (0, -x.shape[axis] % step)
-    return np.pad(x, more)
+    return programs.to_bf16(sums) if element == "bf16" else sums.astype(matmul.ELEMENT[element])
 
 
 def run_random(lemma, shape, element, c, order="NT", flags=LATE):
@@ -62,7 +53,8 @@ def run_random(lemma, shape, element, c, order="NT", flags=LATE):
     a, a_values = random_elements(entries, (m, k), element)
     b, b_values = random_elements(entries, (k, n), element)
     step, least = STEP[element], LEAST[element]
-    sums = exact.tensor_product(padded(a_values, step, 1), padded(b_values, step, 0), step, (least, least))
+    a_values, b_values = programs.padded(a_values, step, 1), programs.padded(b_values, step, 0)
+    sums = exact.tensor_product(a_values, b_values, step, (least, least))
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         (folder / "product.mlir").write_text(matmul.program(shape, element, c, order))

@@ -27,23 +27,20 @@ def store(c, sum, row, column, m, n):
     gl.store(c + rows[:, None] * n + columns[None, :], sum, mask=(rows[:, None] < m) & (columns[None, :] < n))
 
 
-# Values go through tensor memory, in blocks of 64 rows, which it has side by side and below each other.
-@gluon.jit
-def through_kernel(a, c, M: gl.constexpr, N: gl.constexpr, num_warps: gl.constexpr):
-    layout: gl.constexpr = gl.BlockedLayout([1, 1], [1, 32], [1, num_warps], [1, 0])
-    rows = gl.arange(0, M, gl.SliceLayout(1, layout))
-    columns = gl.arange(0, N, gl.SliceLayout(0, layout))
-    at = rows[:, None] * N + columns[None, :]
-    cells = allocate_tensor_memory(gl.float32, [M, N], TensorMemoryLayout([64, 64], 1))
-    cells.store(gl.convert_layout(gl.load(a + at), cells.get_reg_layout()))
-    gl.store(c + at, gl.convert_layout(cells.load(), layout))
-
-
 @gluon.jit
 def load_tile(at, layout: gl.constexpr, M: gl.constexpr, N: gl.constexpr):
     rows = gl.arange(0, M, gl.SliceLayout(1, layout))
     columns = gl.arange(0, N, gl.SliceLayout(0, layout))
     return gl.load(at + rows[:, None] * N + columns[None, :])
+
+
+# Values go through tensor memory, in blocks of 64 rows, which it has side by side and below each other.
+@gluon.jit
+def through_kernel(a, c, M: gl.constexpr, N: gl.constexpr, num_warps: gl.constexpr):
+    layout: gl.constexpr = gl.BlockedLayout([1, 1], [1, 32], [1, num_warps], [1, 0])
+    cells = allocate_tensor_memory(gl.float32, [M, N], TensorMemoryLayout([64, 64], 1))
+    cells.store(gl.convert_layout(load_tile(a, layout, M, N), cells.get_reg_layout()))
+    store(c, gl.convert_layout(cells.load(), layout), 0, 0, M, N)
 
 
 # One product: C is added to in tensor memory, and A lies there, two of its elements a cell.
