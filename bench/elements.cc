@@ -38,4 +38,14 @@ std::vector<uint32_t> random_words(Element element, size_t count) {
   return words;
 }
 
+std::vector<uint32_t> words_of_few_bits(Element element, size_t count) {
+  const bool is_f16 = element == Element::f16;
+  const uint32_t drawn = is_f16 ? 0x83f883f8u : 0x807f807fu, exponents = is_f16 ? 0x38003800u : 0x3f003f00u;
+  std::mt19937 generator(1);
+  std::vector<uint32_t> words(count);
+  for (uint32_t& word : words)
+    word = (generator() & drawn) | exponents;
+  return words;
+}
+
 } // namespace lemma::bench

@@ -3,6 +3,7 @@
 // shape measured in the same run; what part the one is of the other is the share of the time that goes into
 // the matrix units. And with all cores beside one worker, there and at 4096 x 4096 x 4096.
 #include "dot_form.h"
+#include "elements.h"
 #include "kernel.h"
 #include "layout/tensor_map.h"
 #include "moment.h"
@@ -13,7 +14,6 @@
 
 #include <array>
 #include <chrono>
-#include <random>
 
 namespace lemma::bench {
 namespace {
@@ -28,15 +28,6 @@ double gigaflops(double size) {
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-// Pairs of bf16 between 1/2 and 1, of either sign.
-std::vector<uint32_t> random_elements(size_t elements) {
-  std::mt19937 generator(1);
-  std::vector<uint32_t> words(elements / 2);
-  for (uint32_t& word : words)
-    word = (generator() & 0x807f807fu) | 0x3f003f00u;
-  return words;
 }
 
 std::array<std::byte, layout::kTensorMapBytes> make_map(uint32_t size, uint64_t address, TensorType type,
@@ -55,7 +46,8 @@ double dot_gigaflops() {
   using numeric::FloatFormat;
   const auto model = *numeric::dot_model(numeric::Arch::sm_90, numeric::DotUnit::wgmma, FloatFormat::bf16,
                                          FloatFormat::bf16, FloatFormat::f32, FloatFormat::f32, kDepth);
-  const std::vector<uint32_t> a = random_elements(kRows * kDepth), b = random_elements(kColumns * kDepth);
+  const std::vector<uint32_t> a = words_of_few_bits(Element::bf16, kRows * kDepth / 2),
+                              b = words_of_few_bits(Element::bf16, kColumns * kDepth / 2);
   Array<float> d(kRows * kColumns);
   const numeric::DotPlan plan(model, {kWarpRows, kColumns, kDepth});
   numeric::DotScratch scratch;
@@ -69,7 +61,7 @@ double dot_gigaflops() {
 constexpr const char* kFile = LEMMA_EXAMPLES "/gemm_bf16/gemm_bf16.ptx";
 
 void give_arguments(Kernel& kernel, uint32_t size, unsigned workers) {
-  const std::vector<uint32_t> elements = random_elements(size_t{size} * size);
+  const std::vector<uint32_t> elements = words_of_few_bits(Element::bf16, size_t{size} * size / 2);
   const uint64_t a = kernel.allocate(elements), b = kernel.allocate(elements);
   const uint64_t d = kernel.allocate(uint64_t{size} * size * 4);
   const std::array maps = {make_map(size, a, TensorType::bf16, {kTileK, kTileM}),

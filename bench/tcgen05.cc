@@ -3,22 +3,18 @@
 // tensor memory - at 1024 x 1024 x 1024 by the clock, as the rows of gemm measure Hopper's: of numbers whose
 // sums are rounded, and of the kind that Hopper's row has, whose sums are exact for many steps, which the
 // loops of numeric::dot() take faster.
+#include "elements.h"
 #include "kernel.h"
 #include "layout/tensor_map.h"
 #include "moment.h"
-#include "numeric/convert.h"
 #include "table.h"
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <random>
 #include <span>
 
 namespace lemma::bench {
 namespace {
-
-using numeric::FloatFormat;
 
 constexpr uint32_t kM = 128, kN = 256, kDepth = 16;
 constexpr size_t kSharedBytes = 32768; // B, 256 lines of 128 bytes; A is the first half of it
@@ -113,32 +109,10 @@ END:
                             kN);
 }
 
-// f16 between -1 and 1.
-std::vector<uint32_t> random_halves(size_t bytes) {
-  std::mt19937 generator(1);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  std::vector<uint32_t> words(bytes / 4);
-  for (uint32_t& word : words)
-    for (const int at : {0, 16})
-      word |= static_cast<uint32_t>(numeric::convert_float(FloatFormat::f16, FloatFormat::f32,
-                                                           std::bit_cast<uint32_t>(uniform(generator))))
-              << at;
-  return words;
-}
-
-// f16 between 1/2 and 1, of either sign, with bf16's seven bits behind the point.
-std::vector<uint32_t> halves_of_few_bits(size_t bytes) {
-  std::mt19937 generator(1);
-  std::vector<uint32_t> words(bytes / 4);
-  for (uint32_t& word : words)
-    word = (generator() & 0x83f883f8u) | 0x38003800u;
-  return words;
-}
-
 void run_products(benchmark::State& state) {
   Kernel kernel(kernel_text(), "k");
   kernel.launch.block = {128, 1, 1};
-  const uint64_t in = kernel.allocate(random_halves(kSharedBytes));
+  const uint64_t in = kernel.allocate(random_words(Element::f16, kSharedBytes / 4));
   kernel.params = pack_params(in, kernel.allocate(uint64_t{128} * 4), kRounds);
   double flops = 0;
   for (auto _ : state)
@@ -150,7 +124,7 @@ void run_products(benchmark::State& state) {
 constexpr uint32_t kSize = 1024, kTile = 128, kTileK = 64;
 constexpr uint32_t kGemmThreads = 192, kGemmSharedBytes = 3 * 32768; // as tests/programs/programs.py has it
 
-constexpr size_t kMatrixBytes = size_t{kSize} * kSize * 2;
+constexpr size_t kMatrixWords = size_t{kSize} * kSize / 2;
 
 void run_gemm(benchmark::State& state, const std::vector<uint32_t>& elements) {
   Kernel kernel(read_file(LEMMA_SOURCE "/tests/programs/tcgen05_gemm/tcgen05_gemm.ptx"), "gemm_f32");
@@ -185,14 +159,15 @@ void run_gemm(benchmark::State& state, const std::vector<uint32_t>& elements) {
 void register_tcgen05() {
   benchmark::RegisterBenchmark(fmt::format("tcgen05/m{}n{}k{} f32.f16", kM, kN, kDepth).c_str(),
                                run_products);
-  const auto add_gemm = [](const char* elements, std::vector<uint32_t> (*make)(size_t bytes)) {
+  const auto add_gemm = [](const char* elements,
+                           std::vector<uint32_t> (*make)(Element element, size_t count)) {
     benchmark::RegisterBenchmark(
         fmt::format("gemm/{1} on Blackwell, {0}x{0}x{0}, wall time, 1 worker", kSize, elements).c_str(),
-        [make](benchmark::State& state) { run_gemm(state, make(kMatrixBytes)); })
+        [make](benchmark::State& state) { run_gemm(state, make(Element::f16, kMatrixWords)); })
         ->UseRealTime();
   };
-  add_gemm("f16", random_halves);
-  add_gemm("f16 of few bits", halves_of_few_bits);
+  add_gemm("f16", random_words);
+  add_gemm("f16 of few bits", words_of_few_bits);
 }
 
 } // namespace lemma::bench
