@@ -50,8 +50,8 @@ enum class Step : uint8_t {
   next,       // go on with the following instruction
   jumped,     // Exec::pc was set
   reschedule, // the set of splits changed, or this one waits; look again for what to run
-  done,    // the instruction is done, and the split's pc set to the one after it: look again for what to run
-  stopped, // the launch is over: a fault was recorded
+  done,       // the instruction is done, and the split stands behind it; look again for what to run
+  stopped,    // the launch is over: a fault was recorded
 };
 
 using Handler = Step (*)(Exec& x, const DecodedInst& in);
