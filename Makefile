@@ -16,7 +16,8 @@
 #   make install  to PREFIX (default /usr/local)
 #   make deps     only install what is missing
 #
-# LEMMA_NVGPU=OFF before make leaves the nvgpu dialect out, and does not ask for MLIR.
+# LEMMA_NVGPU=OFF before make leaves the nvgpu dialect out, and does not ask for MLIR; LEMMA_COMPILED=OFF the compiled engine,
+# and does not ask for asmjit.
 # JOBS sets how many compilers run at a time (default: all cores), TEST_JOBS how many tests (default: all cores, as far as memory
 # allows).
 
@@ -25,6 +26,8 @@ TEST_JOBS ?= auto
 PREFIX ?= /usr/local
 LEMMA_NVGPU ?= AUTO
 export LEMMA_NVGPU
+LEMMA_COMPILED ?= AUTO
+export LEMMA_COMPILED
 BUILD := build
 
 .PHONY: build demo test test-quick test-sanitized test-long coverage bench format tidy wheel install deps configure clean
@@ -35,7 +38,7 @@ deps:
 
 configure: deps
 	@mkdir -p $(BUILD)
-	@cmake --preset default -DLEMMA_NVGPU=$(LEMMA_NVGPU) >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+	@cmake --preset default -DLEMMA_NVGPU=$(LEMMA_NVGPU) -DLEMMA_COMPILED=$(LEMMA_COMPILED) >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
 
 build: configure
 	@cmake --build $(BUILD) --target lemma_build -j $(JOBS)
@@ -74,7 +77,7 @@ format:
 	@git ls-files '*.cc' '*.h' | xargs clang-format-22 -i
 
 tidy: deps
-	@cmake --preset tidy -DLEMMA_NVGPU=$(LEMMA_NVGPU) >/dev/null
+	@cmake --preset tidy -DLEMMA_NVGPU=$(LEMMA_NVGPU) -DLEMMA_COMPILED=$(LEMMA_COMPILED) >/dev/null
 	@cmake --build --preset tidy -j $(JOBS)
 
 wheel: deps

@@ -5,6 +5,7 @@
 
 #include "check/checker.h"
 #include "isa/target.h"
+#include "lemma/engine.h"
 #include "moment.h"
 #include "ptx/parser.h"
 #include "table.h"
@@ -71,6 +72,10 @@ Kernel::Kernel(std::string text, std::string_view name) {
     give_up(fmt::format("there is no kernel {}", name));
   entry_ = program_->find(entry->name);
   launch.workers = 1;
+  const auto engine = engine_of_environment();
+  if (!engine)
+    give_up(engine.error().text);
+  launch.engine = *engine;
 }
 
 Kernel::~Kernel() {

@@ -36,6 +36,13 @@ enum class OnFault : uint8_t {
   warn, // loads, stores and atomics go on there, and Report::warnings says so
 };
 
+// What executes a kernel's instructions on the virtual GPU. The results are the same.
+enum class Engine : uint8_t {
+  automatic,   // what Lemma chooses: at present the interpreter
+  interpreter, // alone
+  compiled,    // what can be compiled to code of the host is when it first runs
+};
+
 struct LaunchConfig {
   // A y or z of 0 counts as 1, so that {.grid = {4}} does what it says.
   Dim3 grid{1, 1, 1};        // CTAs; clusters, if the kernel is declared .blocksareclusters
@@ -58,6 +65,7 @@ struct LaunchConfig {
   // that is legal and unusual: schedule_text() (lemma/explore.h) says which.
   uint64_t schedule = 0;
   Elect elect = Elect::lowest;
+  Engine engine = Engine::automatic;
   OnFault on_fault = OnFault::stop; // without effect where `check` is set, or somebody watches
   bool check = false; // Report::findings: races, missing fences and waits; takes several times as long
   // Of so many CTAs at most are accesses followed: whole clusters, at even distances over the grid, the first

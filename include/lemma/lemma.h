@@ -3,6 +3,7 @@
 //
 //   lemma/device.h   devices, memory, modules, launches
 //   lemma/launch.h   how a kernel is launched
+//   lemma/engine.h   engines by name
 //   lemma/report.h   what a launch has to say
 //   lemma/running_launch.h  what one is at that has not ended
 //   lemma/findings.h, suppressions.h  what a checked launch has found
@@ -31,6 +32,7 @@
 
 #include "lemma/descriptor.h"
 #include "lemma/device.h"
+#include "lemma/engine.h"
 #include "lemma/fidelity.h"
 #include "lemma/findings.h"
 #include "lemma/image.h"

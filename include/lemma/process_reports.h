@@ -28,7 +28,8 @@ struct KernelCounts {
   uint64_t launches = 0;
   uint64_t faults = 0;
   uint64_t warp_instructions = 0, lane_instructions = 0;
-  double seconds = 0; // of the launches alone
+  uint64_t compiled_instructions = 0; // Stats::compiled_instructions
+  double seconds = 0;                 // of the launches alone
 };
 
 struct KernelFault {

@@ -211,11 +211,23 @@ struct ExecutedForm {
   uint64_t lane_instructions = 0;
 };
 
+// Instructions of one opcode that compiled code has left to the interpreter's function for it.
+struct CalledCount {
+  std::string opcode; // "atom"
+  uint64_t count = 0; // warp instructions
+
+  friend bool operator==(const CalledCount&, const CalledCount&) = default;
+};
+
 // Counts are absent where the device does not count.
 struct Stats {
   std::optional<uint64_t> warp_instructions;
   std::optional<uint64_t> lane_instructions; // one for each lane that executed
-  std::optional<uint64_t> matrix_flops;      // 2*M*N*K a matrix instruction
+  // Of the warp instructions those that ran as code of the host (lemma/launch.h, Engine), and of these the
+  // ones whose code was a call of the interpreter's function: by opcode, the most frequent first.
+  std::optional<uint64_t> compiled_instructions;
+  std::vector<CalledCount> called = {};
+  std::optional<uint64_t> matrix_flops; // 2*M*N*K a matrix instruction
   std::optional<MatrixOutputs> matrix_outputs;
   // LaunchConfig::count_accesses: what there was. Absent: not counted.
   std::optional<std::vector<AccessCount>> accesses = {};

@@ -352,6 +352,7 @@ class Kernel:
       suppress        a file of suppressions for findings
       async_          "eager" (default), "late", "random": when asynchronous operations complete
       elect           "lowest" (default): elect.sync elects the lowest lane, as a GPU does; "any": the highest
+      engine          "auto", "interpreter", "compiled": what executes the kernel, with the same results; default: LEMMA_ENGINE, else "auto"
       on_fault        "stop" (default); "warn": accesses just past the end of an array go on, where a GPU has memory, with a warning
       deterministic, seed, schedule, workers, max_instructions, check_ctas, count_accesses, fidelity   as `lemma run --help` says
       print           called with what the kernel prints; default: sys.stdout.write

@@ -21,10 +21,14 @@ if TYPE_CHECKING:
     from .device import Device, Kernel
 
 NAMES = (
-    "smem cluster cooperative check explore suppress async_ elect on_fault deterministic seed schedule workers max_instructions check_ctas"
+    "smem cluster cooperative check explore suppress async_ elect engine on_fault deterministic seed schedule workers max_instructions check_ctas"
     " count_accesses fidelity print progress raises programmatic"
 ).split()
 _ASYNC = {"eager": _abi.LEMMA_ASYNC_EAGER, "late": _abi.LEMMA_ASYNC_LATE, "random": _abi.LEMMA_ASYNC_RANDOM}
+_ENGINES = {
+    None: _abi.LEMMA_ENGINE_DEFAULT, "auto": _abi.LEMMA_ENGINE_AUTO, "interpreter": _abi.LEMMA_ENGINE_INTERPRETER,
+    "compiled": _abi.LEMMA_ENGINE_COMPILED,
+}  # fmt: skip
 _ON_FAULT = {"stop": _abi.LEMMA_ON_FAULT_STOP, "warn": _abi.LEMMA_ON_FAULT_WARN}
 
 
@@ -100,6 +104,10 @@ def configuration(grid: Any, block: Any, options: Options) -> Any:
     if elect not in ("lowest", "any"):
         raise errors.InvalidArgument(f"elect is {elect!r}; there are lowest, any")
     made.elect_any = elect == "any"
+    engine = options.get("engine")
+    if engine not in _ENGINES:
+        raise errors.InvalidArgument(f"engine is {engine!r}; there are {', '.join(filter(None, _ENGINES))}")
+    made.engine = _ENGINES[engine]
     on_fault = options.get("on_fault", "stop")
     if on_fault not in _ON_FAULT:
         raise errors.InvalidArgument(f"on_fault is {on_fault!r}; there are {', '.join(_ON_FAULT)}")

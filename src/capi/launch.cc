@@ -2,6 +2,7 @@
 #include "capi/handles.h"
 #include "capi/messages.h"
 #include "capi/observer.h"
+#include "lemma/engine.h"
 
 #include <fmt/format.h>
 
@@ -14,6 +15,20 @@ namespace {
 // Zero is the default, which is 1.
 Dim3 extents(const uint32_t given[3]) {
   return {std::max(given[0], 1u), std::max(given[1], 1u), std::max(given[2], 1u)};
+}
+
+Engine engine_of(lemma_engine given) {
+  switch (given) {
+  case LEMMA_ENGINE_DEFAULT:
+    return unwrap(engine_of_environment());
+  case LEMMA_ENGINE_AUTO:
+    return Engine::automatic;
+  case LEMMA_ENGINE_INTERPRETER:
+    return Engine::interpreter;
+  case LEMMA_ENGINE_COMPILED:
+    return Engine::compiled;
+  }
+  invalid(fmt::format("there is no lemma_engine {}", static_cast<int>(given)));
 }
 
 } // namespace
@@ -46,6 +61,7 @@ HeldConfig launch_config(const lemma_launch_config* given) {
                       .max_instructions = from.max_instructions,
                       .schedule = from.schedule,
                       .elect = from.elect_any ? Elect::any : Elect::lowest,
+                      .engine = engine_of(from.engine),
                       .on_fault = to_cpp(from.on_fault),
                       .check = from.check,
                       .check_ctas = from.check_ctas,

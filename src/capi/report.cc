@@ -76,6 +76,10 @@ static const lemma_async_count* to_c(Arena& arena, const AsyncCount& count) {
       {.kind = arena.text(count.kind), .operations = count.operations, .bytes = count.bytes});
 }
 
+static const lemma_called_count* to_c(Arena& arena, const CalledCount& count) {
+  return arena.make<lemma_called_count>({.opcode = arena.text(count.opcode), .count = count.count});
+}
+
 static const lemma_executed_form* to_c(Arena& arena, const ExecutedForm& form) {
   return arena.make<lemma_executed_form>({.form = arena.text(form.form),
                                           .fidelity = to_c(form.fidelity),
@@ -107,6 +111,8 @@ static const lemma_stats* to_c(Arena& arena, const Stats& stats) {
     list(arena, *stats.accesses, made->access_count, made->accesses);
   if (stats.async_operations)
     list(arena, *stats.async_operations, made->async_operation_count, made->async_operations);
+  made->compiled_instructions = arena.optional(stats.compiled_instructions);
+  list(arena, stats.called, made->called_count, made->called);
   return made;
 }
 

@@ -3,6 +3,7 @@
 
 #include "isa/machine.h"
 #include "lemma/device.h"
+#include "lemma/engine.h"
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
 
@@ -88,6 +89,10 @@ Result<Machine, Error> machine_from_environment() {
   machine.skip_repeats = variable("LEMMA_SKIP_REPEATS") != "0";
   machine.reset_cures = number_in("LEMMA_RESET_CURES") != 0;
   machine.launch = launch_from_environment();
+  const Result<Engine, Error> engine = engine_of_environment();
+  if (!engine)
+    return fail(engine.error());
+  machine.launch.engine = *engine;
   machine.launch.check = machine.check;
   machine.limits = vgpu::limits_of(vgpu::Arch{machine.sm});
   return machine;

@@ -4,6 +4,7 @@
 // Not in the static library: a program that links that one has contexts of its own.
 //
 // Tests: tests/unit/mgpu/standalone_test.cc, tests/mgpu/.
+#include "lemma/engine.h"
 #include "mgpu/runtime.h"
 
 #include <fmt/format.h>
@@ -41,6 +42,10 @@ OrFailure<Options> options_of_environment() {
                            : async == "random" ? AsyncMode::random
                                                : AsyncMode::eager;
   }
+  const Result<Engine, Error> engine = engine_of_environment();
+  if (!engine)
+    return wrong(engine.error().text);
+  options.launch.engine = *engine;
   const std::pair<const char*, uint64_t*> numbers[] = {{"LEMMA_SEED", &options.launch.seed},
                                                        {"LEMMA_MAX_MEMORY", &options.max_memory_bytes}};
   for (const auto& [name, number] : numbers) {

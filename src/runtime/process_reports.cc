@@ -262,8 +262,9 @@ void read_records(std::string_view text, ProcessReports& into) {
 }
 
 std::string line_of(const KernelCounts& k) {
-  return fmt::format("{:20} {:20} {:20} {:20} {:20} {}\n", k.launches, k.faults, k.warp_instructions,
-                     k.lane_instructions, static_cast<uint64_t>(k.seconds * 1e9), k.kernel);
+  return fmt::format("{:20} {:20} {:20} {:20} {:20} {:20} {}\n", k.launches, k.faults, k.warp_instructions,
+                     k.lane_instructions, k.compiled_instructions, static_cast<uint64_t>(k.seconds * 1e9),
+                     k.kernel);
 }
 
 void read_kernels(const std::string& text, ProcessReports& into) {
@@ -272,7 +273,8 @@ void read_kernels(const std::string& text, ProcessReports& into) {
     std::istringstream words(line);
     KernelCounts k;
     uint64_t nanoseconds = 0;
-    if (!(words >> k.launches >> k.faults >> k.warp_instructions >> k.lane_instructions >> nanoseconds))
+    if (!(words >> k.launches >> k.faults >> k.warp_instructions >> k.lane_instructions >>
+          k.compiled_instructions >> nanoseconds))
       continue;
     words.ignore(1);
     std::getline(words, k.kernel);
@@ -382,6 +384,7 @@ Result<void, Error> ProcessReporter::count(const std::string& kernel, const Repo
   counts.faults += !report.ok();
   counts.warp_instructions += report.stats.warp_instructions.value_or(0);
   counts.lane_instructions += report.stats.lane_instructions.value_or(0);
+  counts.compiled_instructions += report.stats.compiled_instructions.value_or(0);
   counts.seconds += report.stats.seconds;
   const std::string line = line_of(counts);
   Result<void, Error> written = files_->write(files_->kernels, line, counted.at);
@@ -494,6 +497,7 @@ void merge(std::vector<KernelCounts>& into, KernelCounts more) {
   same->faults += more.faults;
   same->warp_instructions += more.warp_instructions;
   same->lane_instructions += more.lane_instructions;
+  same->compiled_instructions += more.compiled_instructions;
   same->seconds += more.seconds;
 }
 

@@ -30,11 +30,11 @@ def line_of(text):
 
 
 class Cli(Case):
-    def run_kernel(self, entry, *specs, grid="1", block="32", options=(), status=OK, file=KERNELS):
+    def run_kernel(self, entry, *specs, grid="1", block="32", options=(), status=OK, file=KERNELS, env=None):
         words = ["run", file, "--entry", entry, "--grid", grid, "--block", block, *options]
         for spec in specs:
             words += ["--arg", spec]
-        return self.call(*words, status=status)
+        return self.call(*words, status=status, env=env)
 
     def run_add(self, *specs, count=32, k=5, options=(), status=OK, **kwargs):
         """add on 0, 1, 2, ...; the specs are those from the output on."""
@@ -380,6 +380,35 @@ class Cli(Case):
         self.assertEqual(stats["async_operations"], [])
         stats = json.loads(self.run_add(f"out={self.path('out')}:128", options=["--json"]).stdout)["stats"]
         self.assertIsNone(stats["accesses"])
+
+    def compiled(self, *options, env=None):
+        """(compiled warp instructions, what they called, the line of --stats) of `add`."""
+        out = f"out={self.path('out')}:128"
+        stats = json.loads(self.run_add(out, options=[*options, "--json"], env=env).stdout)["stats"]
+        line, = (line for line in self.run_add(out, options=[*options, "--stats"], env=env).stdout.split("\n")
+                 if line.startswith("compiled"))
+        return stats["compiled_instructions"], stats["called"], line
+
+    def test_engines(self):
+        none = (0, [], "compiled           0.0 % of warp instructions")
+        self.assertEqual(self.compiled("--engine", "interpreter"), none)
+        self.assertEqual(self.compiled(env={"LEMMA_ENGINE": "interpreter"}), none)
+        for options, env in ((["--engine", "compiled"], None), ([], {"LEMMA_ENGINE": "compiled"}), (["--engine=auto"], None)):
+            count, called, line = self.compiled(*options, env=env)
+            listed = ", ".join("{opcode} {count}".format(**each) for each in called)
+            self.assertEqual(line, f"compiled           {100 * count / 14:.1f} % of warp instructions"
+                                   + (f"; called: {listed}" if called else ""))  # fmt: skip
+            self.assertLessEqual(sum(each["count"] for each in called), count)
+            self.assertEqual(called, sorted(called, key=lambda each: -each["count"]))
+
+    def test_engines_have_names(self):
+        out, wrong = f"out={self.path('out')}:128", {"LEMMA_ENGINE": "jit"}
+        said = self.run_add(out, options=["--engine", "jit"], status=USAGE).stderr
+        self.assertIn("--engine", said)
+        self.assertIn("{auto,interpreter,compiled}", said)
+        self.assertIn("lemma: LEMMA_ENGINE is 'jit': legal are auto, interpreter, compiled\n",
+                      self.run_add(out, status=USAGE, env=wrong).stderr)
+        self.run_add(out, options=["--engine", "auto"], env=wrong)
 
     def run_products(self, a, b, c, options):
         """As many CTAs of `product` as there are rows of raw registers."""

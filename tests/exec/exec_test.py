@@ -83,11 +83,25 @@ class Exec(Case):
 
     def test_kernels_are_counted(self):
         done = self.exec("--stats", LAUNCHER, "scale", "exchange", "scale")
-        rows = [line.split(None, 4) for line in done.stderr.splitlines() if "(unsigned int*, int)" in line]
-        self.assertEqual([(r[0], r[3], r[4]) for r in rows],
+        rows = [line.split(None, 5) for line in done.stderr.splitlines() if "(unsigned int*, int)" in line]
+        self.assertEqual([(r[0], r[4], r[5]) for r in rows],
                          [("2", "0", "scale(unsigned int*, int)"), ("1", "0", "exchange(unsigned int*, int)")])
         kernel = self.report(LAUNCHER, "scale", "scale")["kernels"][0]
         self.assertEqual((kernel["kernel"], kernel["launches"], kernel["warp_instructions"]), ("_Z5scalePji", 2, 2 * 2 * 8))
+        self.assertIn("compiled %", done.stderr)
+
+    def test_engines(self):
+        done = self.exec("--engine", "interpreter", "--stats", LAUNCHER, "scale", env={"LEMMA_ENGINE": "compiled"})
+        row, = (line.split() for line in done.stderr.splitlines() if "scale(" in line)
+        self.assertEqual(row[3], "0.0")
+        kernel = self.report("--engine", "interpreter", LAUNCHER, "scale")["kernels"][0]
+        self.assertEqual(kernel["compiled_instructions"], 0)
+        kernel = self.report("--engine", "compiled", LAUNCHER, "scale")["kernels"][0]
+        self.assertLessEqual(kernel["compiled_instructions"], kernel["warp_instructions"])
+        self.assertEqual(self.exec("--engine", "auto", "sh", "-c", "echo $LEMMA_ENGINE").stdout, "auto\n")
+        self.assertIn("{auto,interpreter,compiled}", self.exec("--engine", "jit", LAUNCHER, "scale", status=USAGE).stderr)
+        said = self.exec(LAUNCHER, "scale", status=99, env={"LEMMA_ENGINE": "jit"}).stderr
+        self.assertIn("LEMMA_ENGINE is 'jit': legal are auto, interpreter, compiled", said)
 
     def test_nothing_is_lost_when_a_process_ends_at_once(self):
         for end in ("_exit", "kill", "abort"):

@@ -8,9 +8,9 @@
 // (optimized-SEED.ptx). Any other is reduced, statement by statement, and left in FOLDER (differs-SEED.ptx)
 // with what each device stored. Ends with 1 if one differs so, or if nothing was compared.
 //
-// --device cpu compares the virtual GPU with itself under another seed and with asynchronous operations late,
-// which needs no GPU. --device none only runs the programs, all of which must end well. differential --print
-// SEED: the program.
+// --device cpu compares compiled code of the virtual GPU with its interpreter, under another seed and with
+// asynchronous operations late, which needs no GPU. --device none only runs the programs, all of which must
+// end well. differential --print SEED: the program.
 #include "generate/defined.h"
 #include "lemma/lemma.h"
 #include "numeric/hash.h"
@@ -91,9 +91,11 @@ public:
     if (!in_.copy_from(program.inputs()) || !out_.fill(0))
       return Unexpected<std::string>{"the device takes no memory"};
     LaunchConfig config{.block = {DefinedProgram::kThreads, 1, 1}, .max_instructions = 1000000, .workers = 1};
+    config.engine = Engine::compiled;
     if (other_) {
       config.seed = 1;
       config.async = AsyncMode::late;
+      config.engine = Engine::interpreter;
     }
     const auto report = kernel->launch(config, {in_, out_});
     if (!report)

@@ -94,6 +94,7 @@ class Mgpu(unittest.TestCase):
         for variable, value in (
             ("LEMMA_DEVICE", "tpu"),
             ("LEMMA_ASYNC", "never"),
+            ("LEMMA_ENGINE", "jit"),
             ("LEMMA_SEED", "0x"),
             ("LEMMA_ARCH", "hopper"),
         ):

@@ -117,6 +117,7 @@ class Arguments(Case):
             ({"explore": -1}, "explore is -1"),
             ({"workers": 2**70}, "workers is"),
             ({"max_instructions": -5}, "max_instructions is -5"),
+            ({"engine": "jit"}, "engine is 'jit'; there are auto, interpreter, compiled"),
         ):
             with self.subTest(options), self.assertRaisesRegex(lemma.InvalidArgument, said):
                 self.axpy(2.0, x, y, 8, **options)
@@ -414,6 +415,21 @@ class Reports(Case):
         report = self.axpy(1.0, x, y, 64, grid=1, block=64, count_accesses=True)
         self.assertEqual(sum(a.bytes for a in report.stats.accesses if (a.space, a.kind) == ("global", "write")), 256)
         self.assertGreater(report.stats.lane_instructions, 64)
+
+    def test_engines(self):
+        x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
+        stats = self.axpy(1.0, x, y, 64, grid=1, block=64, engine="interpreter").stats
+        self.assertEqual((stats.compiled_instructions, stats.called), (0, ()))
+        for engine in ("compiled", "auto", None):
+            stats = self.axpy(1.0, x, y, 64, grid=1, block=64, engine=engine).stats
+            self.assertLessEqual(stats.compiled_instructions, stats.warp_instructions)
+            self.assertLessEqual(sum(each.count for each in stats.called), stats.compiled_instructions)
+            self.assertTrue(all(each.opcode for each in stats.called))
+        self.assertTrue((y == 4).all())
+        with mock.patch.dict(os.environ, LEMMA_ENGINE="jit"):
+            self.axpy(1.0, x, y, 64, engine="auto")
+            with self.assertRaisesRegex(lemma.InvalidArgument, "LEMMA_ENGINE is 'jit': legal are auto, interpreter, compiled"):
+                self.axpy(1.0, x, y, 64)
 
     def test_fidelity(self):
         x, y = np.ones(64, np.float32), np.ones(64, np.float32)

@@ -7,7 +7,7 @@ has risen fails, and so does one that has fallen until its line there says so, s
     payloads             data whose type is lost (void*, std::any, unions), and casts that bring a type back, between the
                          virtual GPU and what looks at it
     opcodes-named        enumerators of isa::Opcode, or their spellings compared, outside src/isa, which has the rows, and
-                         src/vgpu/handlers, which has selectors and handlers
+                         src/vgpu/handlers and compiled, which have selectors, handlers and emitters
     inst-pointers        DecodedInst by pointer where it says which instruction: src/check, src/runtime, and the virtual
                          GPU's headers
     dot-tile-fields      data members of numeric::DotTile, inherited ones too
@@ -210,7 +210,7 @@ def opcodes_named(sources):
     beginnings = spellings | {s[:i + 1] for s in spellings for i, c in enumerate(s) if c == "."}
     compared = re.compile(r'(?:[!=]=\s*|\b(?:starts_with|ends_with|contains|find|compare|opcode_from_string)\(\s*)"([\w.:]+)"')
     for path, code in sources.code.items():
-        if not path.startswith("src/") or path.startswith(("src/isa/", "src/vgpu/handlers/")):
+        if not path.startswith("src/") or path.startswith(("src/isa/", "src/vgpu/handlers/", "src/vgpu/compiled/")):
             continue
         types = {"Opcode"} | set(re.findall(r"\busing\s+(\w+)\s*=\s*(?:\w+::)*Opcode\s*;", code))
         types |= set(re.findall(r"\btypedef\s+(?:\w+::)*Opcode\s+(\w+)\s*;", code))

@@ -5,6 +5,8 @@
 #include "bench_products.h"
 #include "files.h"
 
+#include "lemma/engine.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -211,6 +213,9 @@ BenchMemory::make(const Device& device, const BenchProgram& program, RunArgument
 
 Result<BenchRun, Stop> run_once(const Device& device, const BenchProgram& program,
                                 const BenchMemory& memory) {
+  const Result<Engine, Error> engine = engine_of_environment();
+  if (!engine)
+    return usage(engine.error().text);
   std::vector<MlirLaunch> launches;
   auto ran =
       run_mlir(program.text, {.name = program.name,
@@ -221,6 +226,7 @@ Result<BenchRun, Stop> run_once(const Device& device, const BenchProgram& progra
                               .schedule = program.schedule,
                               .allow_tf32 = program.allow_tf32,
                               .arguments = memory.arguments(),
+                              .launch = {.engine = *engine},
                               .compiled =
                                   [&](const std::vector<MlirProduct>& products) {
                                     // A product that stays the host's would read the device's memory.

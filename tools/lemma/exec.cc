@@ -15,6 +15,8 @@
 #include "say.h"
 #include "stop.h"
 
+#include "lemma/engine.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -51,7 +53,7 @@ struct ExecOptions {
   CheckOptions check;
   bool stats = false, strict = false, isolate = false;
   uint64_t explore = 0;
-  std::string arch, async, report, sarif;
+  std::string arch, async, engine, report, sarif;
   std::vector<std::string> words; // the program and its arguments
 
   // Is there anything to be said when the program has ended?
@@ -104,6 +106,8 @@ Variables variables_of(const ExecOptions& options) {
     variables.emplace_back("LEMMA_ARCH", options.arch);
   if (!options.async.empty())
     variables.emplace_back("LEMMA_ASYNC", options.async);
+  if (!options.engine.empty())
+    variables.emplace_back("LEMMA_ENGINE", options.engine);
   if (options.strict)
     variables.emplace_back("LEMMA_TORCH_STRICT", "1");
   if (options.isolate) {
@@ -235,6 +239,11 @@ Command add_exec(CLI::App& parent) {
   app->add_option("--arch", o->arch, "what the GPU is (default: sm_90, an H200)")->type_name("sm_XX");
   app->add_option("--async", o->async, "when asynchronous copies complete")
       ->check(CLI::IsMember({"eager", "late", "random"}));
+  app->add_option(
+         "--engine", o->engine,
+         "what executes kernels: the interpreter, code of the host, or (auto) what Lemma chooses, at "
+         "present the interpreter")
+      ->check(CLI::IsMember(std::vector<std::string>(kEngineNames.begin(), kEngineNames.end())));
   app->add_flag("--strict", o->strict,
                 "an operator of PyTorch that would run on the CPU is an error (docs/exec.md)");
   app->add_flag("--isolate", o->isolate,

@@ -27,6 +27,12 @@ uint64_t findings_in(const std::vector<Finding>& findings, const std::string& ke
   }));
 }
 
+double compiled_percent(const KernelCounts& kernel) {
+  return kernel.warp_instructions == 0 ? 0
+                                       : 100 * static_cast<double>(kernel.compiled_instructions) /
+                                             static_cast<double>(kernel.warp_instructions);
+}
+
 std::string plural(uint64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
@@ -64,12 +70,13 @@ bool ExecReport::has_checked_faults() const {
 void ExecReport::show(const std::string& program, bool stats) const {
   found.show();
   if (stats && !kernels_.empty()) {
-    std::string text = fmt::format("{:>9} {:>11} {:>15} {:>9}  {}\n", "launches", "seconds", "warp instr.",
-                                   "findings", "kernel");
+    std::string text = fmt::format("{:>9} {:>11} {:>15} {:>10} {:>9}  {}\n", "launches", "seconds",
+                                   "warp instr.", "compiled %", "findings", "kernel");
     for (const KernelCounts& kernel : kernels_)
       text += fmt::format(
-          "{:>9} {:>11.6f} {:>15} {:>9}  {}{}\n", kernel.launches, kernel.seconds, kernel.warp_instructions,
-          findings_in(found.findings(), kernel.kernel), printable(demangled_kernel(kernel.kernel)),
+          "{:>9} {:>11.6f} {:>15} {:>10.1f} {:>9}  {}{}\n", kernel.launches, kernel.seconds,
+          kernel.warp_instructions, compiled_percent(kernel), findings_in(found.findings(), kernel.kernel),
+          printable(demangled_kernel(kernel.kernel)),
           kernel.faults ? fmt::format(" ({})", plural(kernel.faults, "fault", "faults")) : "");
     print_text(stderr, text);
   }
@@ -112,6 +119,7 @@ json ExecReport::to_json() const {
                               {"seconds", kernel.seconds},
                               {"warp_instructions", kernel.warp_instructions},
                               {"lane_instructions", kernel.lane_instructions},
+                              {"compiled_instructions", kernel.compiled_instructions},
                               {"findings", findings_in(found.findings(), kernel.kernel)},
                               {"faults", kernel.faults}});
   for (const RunningLaunch& running : running_) {

@@ -93,8 +93,12 @@ json to_json(const Error& error) {
 json to_json(const Stats& stats) {
   json out = {{"warp_instructions", or_null(stats.warp_instructions)},
               {"lane_instructions", or_null(stats.lane_instructions)},
+              {"compiled_instructions", or_null(stats.compiled_instructions)},
+              {"called", json::array()},
               {"matrix_flops", or_null(stats.matrix_flops)},
               {"seconds", stats.seconds}};
+  for (const CalledCount& count : stats.called)
+    out["called"].push_back({{"opcode", count.opcode}, {"count", count.count}});
   out["matrix_outputs"] = stats.matrix_outputs ? json{{"vector", stats.matrix_outputs->vector},
                                                       {"careful", stats.matrix_outputs->careful},
                                                       {"scalar", stats.matrix_outputs->scalar}}

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 
 namespace lemma::cli {
 namespace {
@@ -18,9 +19,20 @@ void add(const std::optional<uint64_t>& count, std::optional<uint64_t>& sum) {
     sum = sum.value_or(0) + *count;
 }
 
+void add(const std::vector<CalledCount>& called, std::vector<CalledCount>& sums) {
+  for (const CalledCount& count : called) {
+    const auto same = std::ranges::find(sums, count.opcode, &CalledCount::opcode);
+    CalledCount& sum = same != sums.end() ? *same : sums.emplace_back(CalledCount{.opcode = count.opcode});
+    sum.count += count.count;
+  }
+  std::ranges::stable_sort(sums, std::ranges::greater(), &CalledCount::count);
+}
+
 void add(const Stats& one, Stats& total) {
   add(one.warp_instructions, total.warp_instructions);
   add(one.lane_instructions, total.lane_instructions);
+  add(one.compiled_instructions, total.compiled_instructions);
+  add(one.called, total.called);
   add(one.matrix_flops, total.matrix_flops);
   if (one.matrix_outputs) {
     if (!total.matrix_outputs)

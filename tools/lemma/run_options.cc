@@ -4,6 +4,7 @@
 
 #include "files.h"
 
+#include "lemma/engine.h"
 #include "lemma/result.h"
 
 #include <fmt/format.h>
@@ -134,6 +135,12 @@ RunCommandLine::RunCommandLine(CLI::App& app) {
       ->check(CLI::IsMember({"lowest", "any"}))
       ->capture_default_str();
   app.add_option(
+         "--engine", w.engine,
+         "what executes it, with the same results: interpreter: the interpreter alone; compiled: code "
+         "of the host, as far as there is some for it; auto: Lemma chooses, at present the interpreter "
+         "(default: LEMMA_ENGINE, else auto)")
+      ->check(CLI::IsMember(std::vector<std::string>(kEngineNames.begin(), kEngineNames.end())));
+  app.add_option(
          "--on-fault", w.on_fault,
          "stop: an access out of bounds ends the run; warn: one just past the end of an allocation, where a "
          "GPU has memory mapped, is told and goes on")
@@ -210,7 +217,6 @@ Result<void, Stop> RunCommandLine::read(RunOptions& options, RunArguments& argum
   options.keep_outputs = words_.keep_outputs;
   LaunchConfig& config = options.config;
   config.deterministic = words_.deterministic;
-  config.count_accesses = words_.stats;
   config.check = words_.check;
   config.fidelity = words_.fidelity;
   config.async = words_.async == "late"     ? AsyncMode::late
@@ -218,6 +224,12 @@ Result<void, Stop> RunCommandLine::read(RunOptions& options, RunArguments& argum
                                             : AsyncMode::eager;
   config.elect = words_.elect == "any" ? Elect::any : Elect::lowest;
   config.on_fault = words_.on_fault == "warn" ? OnFault::warn : OnFault::stop;
+  const std::optional<Engine> engine = engine_named(words_.engine);
+  const Result<Engine, Error> wanted = engine ? *engine : engine_of_environment();
+  if (!wanted)
+    return usage(wanted.error().text);
+  config.engine = *wanted;
+  config.count_accesses = words_.stats && config.engine != Engine::compiled; // by the interpreter alone
   if (auto read = read_numbers(options); !read)
     return read;
   return check_together(options);

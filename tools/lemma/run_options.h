@@ -48,8 +48,9 @@ private:
 
   struct Words {
     std::string file, device = "cpu", arch, entry, matmul_schedule, grid, block, cluster, smem = "0",
-                      async = "eager", elect = "lowest", on_fault = "stop", seed = "0", schedule = "0",
-                      explore = "0", check_ctas = "0", max_instructions = "0", max_memory = "0";
+                      async = "eager", elect = "lowest", engine, on_fault = "stop", seed = "0",
+                      schedule = "0", explore = "0", check_ctas = "0", max_instructions = "0",
+                      max_memory = "0";
     std::string suppress, baseline, sarif, dump_code;
     bool deterministic = false, stats = false, coverage = false, fidelity = false, check = false,
          notes = false, all = false, json = false, keep_outputs = false, allow_tf32 = false,

@@ -77,6 +77,14 @@ nlohmann::json comparisons_to_json(const Run& run) {
   return all;
 }
 
+// "; called: atom 1200, bar 40"
+std::string called_text(const std::vector<CalledCount>& called) {
+  std::string text;
+  for (const CalledCount& count : called)
+    text += fmt::format("{} {} {}", text.empty() ? "; called:" : ",", count.opcode, count.count);
+  return text;
+}
+
 void show_stats(const Stats& stats) {
   const auto rate = [&](std::optional<uint64_t> count) {
     return stats.seconds > 0 ? static_cast<double>(count.value_or(0)) / stats.seconds * 1e-9 : 0.0;
@@ -86,6 +94,11 @@ void show_stats(const Stats& stats) {
   if (stats.lane_instructions)
     fmt::print("lane instructions  {} ({:.3f} G/s)\n", *stats.lane_instructions,
                rate(stats.lane_instructions));
+  if (stats.compiled_instructions && stats.warp_instructions.value_or(0) != 0)
+    fmt::print("compiled           {:.1f} % of warp instructions{}\n",
+               100 * static_cast<double>(*stats.compiled_instructions) /
+                   static_cast<double>(*stats.warp_instructions),
+               called_text(stats.called));
   if (stats.matrix_flops)
     fmt::print("matrix FLOPs       {} ({:.3f} GFLOP/s)\n", *stats.matrix_flops, rate(stats.matrix_flops));
   if (stats.matrix_outputs && (stats.matrix_flops.value_or(0) != 0)) {

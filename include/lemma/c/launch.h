@@ -25,6 +25,14 @@ typedef enum lemma_on_fault LEMMA_INT {
   LEMMA_ON_FAULT_WARN = 1  // loads, stores and atomics go on there, and lemma_report.warnings says so
 } lemma_on_fault;
 
+// What executes a kernel's instructions on the virtual GPU. The results are the same.
+typedef enum lemma_engine LEMMA_INT {
+  LEMMA_ENGINE_DEFAULT = 0,     // what LEMMA_ENGINE of the environment says; else auto
+  LEMMA_ENGINE_AUTO = 1,        // what Lemma chooses: at present the interpreter
+  LEMMA_ENGINE_INTERPRETER = 2, // alone
+  LEMMA_ENGINE_COMPILED = 3     // what can be compiled is when it first runs
+} lemma_engine;
+
 // A way to end launches: those that have it in their configuration end soon after the request, with
 // LEMMA_OUTCOME_STOPPED. A request may come from any thread, and from a signal handler; it holds for later
 // launches too, until lemma_stop_reset(). Create returns null if there is no memory.
@@ -69,6 +77,8 @@ typedef struct lemma_launch_config {
   bool elect_any; // "cpu" only: elect.sync elects the highest lane, in the usual schedule and every other one
   uint8_t reserved[2];
   lemma_on_fault on_fault; // "cpu" only; without effect with `check` or an observer
+  lemma_engine engine;     // "cpu" only
+  uint8_t reserved_too[4];
 } lemma_launch_config;
 
 // Runs a kernel (null: the only one) to its end. arguments[i] are the bytes of parameter i: a number, an

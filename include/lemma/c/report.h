@@ -189,6 +189,12 @@ typedef struct lemma_matrix_outputs {
   uint64_t vector, careful, scalar;
 } lemma_matrix_outputs;
 
+// Instructions of one opcode that compiled code has left to the interpreter's function for it.
+typedef struct lemma_called_count {
+  const char* opcode; // "atom"
+  uint64_t count;     // warp instructions
+} lemma_called_count;
+
 // A form of instruction that the launch executed.
 typedef struct lemma_executed_form {
   const char* form; // "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
@@ -210,6 +216,11 @@ typedef struct lemma_stats {
   const lemma_access_count* const* accesses;
   size_t async_operation_count;
   const lemma_async_count* const* async_operations;
+  // Of the warp instructions those that ran as code of the host (lemma_engine), and of these the ones whose
+  // code was a call of the interpreter's function: by opcode, the most frequent first.
+  const uint64_t* compiled_instructions;
+  size_t called_count;
+  const lemma_called_count* const* called;
 } lemma_stats;
 
 typedef struct lemma_report {

@@ -44,6 +44,7 @@ inline constexpr LaneMask kAllLanes = 0xffffffffu;
 class Exec;
 struct DecodedInst;
 struct Code;
+class CompiledCode; // compiled/compiled_code.h
 
 // What becomes of the part of the warp that executed an instruction.
 enum class Step : uint8_t {
@@ -93,8 +94,8 @@ struct alignas(64) DecodedInst {
   uint8_t width = 0;         // handler's own: bytes of an access, ...
   uint8_t asks_itself = 255; // the source that the handler checks, since it does not read every lane of it
   MemoryOrder order;         // of its memory operation
-  uint16_t run = 0;          // this instruction and those after it that execute for all lanes of a split and
-                             // ask nothing of the loop
+  uint16_t run = 0;          // this instruction and those after it in its segment that execute for all lanes
+                             // of a split and ask nothing of the loop
   uint16_t plain = 0;        // ... and of those, it and those after it that are `computes`
   bool computes : 1 = false; // the handler reads and writes registers of the active lanes alone, and always
                              // goes on to the next
@@ -107,6 +108,7 @@ struct alignas(64) DecodedInst {
   bool updates : 1 = false;        // destinations may be read too (accumulators): the handler knows
   bool checks_updated : 1 = false; // with `updates`: some may not have been written; the handler asks
   bool touches_wgmma : 1 = false;  // names a register that Code::wgmma_numbers has, and is no wgmma itself
+  bool begins_segment : 1 = false; // the part of a warp that runs may give way before it: segments.h
   uint8_t src_bytes : 5 = 0;       // Slot::bytes of the first source
 
   uint32_t target() const { return static_cast<uint32_t>(imm); } // of a jump
@@ -115,6 +117,11 @@ static_assert(sizeof(DecodedInst) == 64);
 
 struct FrameRange {
   uint32_t begin = 0; // bytes from the frame's begin, half open
+  uint32_t end = 0;
+};
+
+struct PcRange {
+  uint32_t begin = 0; // half open
   uint32_t end = 0;
 };
 
@@ -162,6 +169,8 @@ struct Code {
   };
   std::vector<Loop> loops;                   // outermost ones, by pc; see loops.h
   std::vector<uint32_t> constant_predicates; // offsets in the frame, in order; see lowered/constants.h
+  std::vector<PcRange> constant_groups;      // see constant_groups.h
+  std::shared_ptr<CompiledCode> compiled;    // null: it has none, and never will
 
   static constexpr uint32_t kWgmmaUnit = 64; // no register but predicates is smaller
   // kNone: no wgmma has it.

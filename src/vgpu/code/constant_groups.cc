@@ -75,6 +75,7 @@ Plan& make_group(Code& code, const lowered::Range& group, Handler run, uint64_t 
   first.handler = run;
   first.plan = code.plans.add(plan);
   first.computes = false; // it may jump
+  code.constant_groups.push_back({group.begin, group.end});
   return *plan;
 }
 

@@ -12,7 +12,10 @@
 #include "vgpu/code/constant_groups.h"
 #include "vgpu/code/decoder.h"
 #include "vgpu/code/loops.h"
+#include "vgpu/code/segments.h"
 #include "vgpu/code/wgmma_registers.h"
+#include "vgpu/compiled/compiled_code.h"
+#include "vgpu/compiled/unit.h"
 #include "vgpu/handlers/matrix/mma_runs.h"
 #include "vgpu/handlers/memory/memory_handlers.h"
 #include "vgpu/handlers/tensor/tensor_chain.h"
@@ -93,11 +96,13 @@ public:
     make_copies(code_, lowered_);
     find_tensor_chains(code_); // before a group's first instruction may jump to its end
     make_constant_groups(code_, lowered_);
+    cut_into_segments(code_, lowered_);
     find_runs();
     code_.insts.shrink_to_fit();
     code_.slots.shrink_to_fit();
     if (code_.has_wgmma)
       find_wgmma_registers(code_);
+    code_.compiled = std::make_shared<CompiledCode>(code_);
     return std::nullopt;
   }
 
@@ -111,10 +116,10 @@ private:
   // DecodedInst::run and ::plain. Whether an instruction jumps or waits is seen when it does.
   void find_runs() {
     uint16_t run = 0, plain = 0;
-    const auto longer = [](uint16_t length) {
-      return static_cast<uint16_t>(std::min(length + 1, int{UINT16_MAX}));
-    };
+    const auto longer = [](uint16_t length) { return static_cast<uint16_t>(length + 1); };
     for (size_t i = code_.insts.size(); i-- > 0;) {
+      if (i + 1 < code_.insts.size() && code_.insts[i + 1].begins_segment)
+        run = plain = 0;
       DecodedInst& in = code_.insts[i];
       const bool asks = ((in.guarded || in.always_run) && !in.guards_itself) || in.checks_init ||
                         in.marks_written || in.source == ptx::kNone;
@@ -272,7 +277,7 @@ private:
       return in;
     case lowered::Op::jump:
       in.handler = run_goto;
-      in.always_run = true;
+      in.always_run = in.guards_itself = true; // of the decoder's own instructions this one alone: is_goto()
       in.imm = lowered_.blocks[lowered_.sources_of(inst)[0].index].begin;
       return in;
     case lowered::Op::end:
@@ -319,6 +324,10 @@ private:
   bool is_for_unsupported_ = false;     // what was decoded last computes an operand that is not modelled
   std::optional<Diagnostic> too_large_; // the first variable that does not fit
 };
+
+bool is_goto(const DecodedInst& in) {
+  return in.source == ptx::kNone && in.guards_itself;
+}
 
 std::optional<Diagnostic> decode_function(Program& program, Code& code) {
   return FunctionDecoder(program, code).run();

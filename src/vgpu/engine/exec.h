@@ -7,6 +7,7 @@
 #pragma once
 
 #include "numeric/dot_scratch.h"
+#include "vgpu/compiled/state.h"
 #include "vgpu/engine/launch.h"
 #include "vgpu/engine/watch.h"
 #include "vgpu/memory/access.h"
@@ -40,7 +41,8 @@ public:
   size_t split = 0;    // index in Warp::splits; invalid after a call that adds or removes splits
   WorkerCounts stats;  // of this worker
   uint32_t worker = 0; // of the launch's threads
-  Watch watch;         // of this cluster
+  CompiledState compiled;
+  Watch watch; // of this cluster
 
   // --- operands
   // --------------------------------------------------------------------------------------------------- Index
@@ -220,6 +222,7 @@ public:
   }
 
 private:
+  friend class Emit; // compiled code knows where things are
   Step fail(const DecodedInst& in, Fault fault);
   template <class Satisfied>
   bool gather(const DecodedInst& in, Satisfied satisfied);

@@ -24,6 +24,7 @@
 #include "vgpu/memory/written_pages.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -101,6 +102,8 @@ inline constexpr uint64_t kTicksPerNs = 2;
 inline constexpr uint64_t kTicksPerInstruction = 4; // of a warp
 inline constexpr uint64_t kNever = UINT64_MAX;
 
+inline constexpr uint64_t kFirstSnapshot = 64; // backward jumps, before states are compared: waiting.cc
+
 struct Split {
   LaneMask mask = 0;
   uint32_t pc = 0;
@@ -128,9 +131,10 @@ struct Split {
   uint64_t backward_jumps = 0; // since the last effect
   uint64_t snapshot = 0;       // hash of the state at a backward jump
   uint32_t snapshot_pc = ptx::kNone;
-  uint64_t compare_until = 0; // in backward jumps
-  uint64_t effects_seen = 0;  // Warp::effects when backward_jumps was last reset
-  uint64_t last_poll = 0;     // what it waited in last; see WarpRunner::moved
+  uint64_t compare_until = 0;            // in backward jumps
+  uint64_t quiet_until = kFirstSnapshot; // none of the backward jumps before that one has anything to do
+  uint64_t effects_seen = 0;             // Warp::effects when backward_jumps was last reset
+  uint64_t last_poll = 0;                // what it waited in last; see WarpRunner::moved
   // Waiting for the clock; see waiting.h.
   uint64_t wake = kNever;      // not ready: when it goes on though nothing else has happened
   uint64_t clock_read_at = 0;  // Warp::effects when it last read a clock, and 1 more; 0: it has not
@@ -280,9 +284,11 @@ struct Cluster {
 // What one worker has counted.
 struct WorkerCounts {
   uint64_t warp_instructions = 0;
-  uint64_t lane_instructions = 0; // one for each lane that executed
-  uint64_t matrix_flops = 0;      // 2*M*N*K a matrix instruction
-  MatrixOutputs matrix_outputs;   // how their outputs were computed
+  uint64_t lane_instructions = 0;                   // one for each lane that executed
+  uint64_t compiled_instructions = 0;               // of the warp instructions: Stats::compiled_instructions
+  std::array<uint64_t, isa::kOpcodeCount> called{}; // of these, by isa::Opcode: Stats::called
+  uint64_t matrix_flops = 0;                        // 2*M*N*K a matrix instruction
+  MatrixOutputs matrix_outputs;                     // how their outputs were computed
 };
 
 struct Launch {

@@ -37,12 +37,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <new>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -58,6 +61,16 @@ void add(std::optional<T>& total, const T& counts) {
   T sum = total.value_or(T{});
   sum += counts;
   total = sum;
+}
+
+// Of the counts, which are by opcode, those that are not 0: Stats::called.
+std::vector<CalledCount> most_frequent(std::span<const uint64_t> counts) {
+  std::vector<CalledCount> called;
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] != 0)
+      called.push_back({.opcode = std::string(to_string(static_cast<isa::Opcode>(i))), .count = counts[i]});
+  std::ranges::stable_sort(called, std::ranges::greater(), &CalledCount::count);
+  return called;
 }
 
 // How many clusters LaunchConfig::check_ctas lets be watched.
@@ -310,6 +323,7 @@ public:
     else if (!launch_.report.fault && finished_ < cluster_count_)
       report_stop();
     add(launch_.report.stats.matrix_outputs, launch_.late_outputs);
+    launch_.report.stats.called = most_frequent(called_);
     tell(&Observer::launch_ends);
     // Views of the asynchronous modes and what observers have attached are not worth keeping.
     if (finished_ == cluster_count_ && launch_.config.async == AsyncMode::eager && !launch_.watch.is_on())
@@ -342,6 +356,8 @@ private:
     Stats& total = launch_.report.stats;
     add(total.warp_instructions, counts.warp_instructions);
     add(total.lane_instructions, counts.lane_instructions);
+    add(total.compiled_instructions, counts.compiled_instructions);
+    std::ranges::transform(called_, counts.called, called_.begin(), std::plus());
     add(total.matrix_flops, counts.matrix_flops);
     add(total.matrix_outputs, counts.matrix_outputs);
     launch_.report.float_atomics |= runner.added_floats();
@@ -748,6 +764,7 @@ private:
   uint64_t started_ = 0, finished_ = 0, resident_ = 0, running_ = 0;
   // By clusterlaunchcontrol; they are among those that have finished, and not among those that have started.
   uint64_t canceled_ = 0, canceled_watched_ = 0;
+  std::array<uint64_t, isa::kOpcodeCount> called_{}; // WorkerCounts::called, of all workers
   uint64_t epoch_ = 0;
   bool start_more_ = false;
   bool deadlocked_ = false;
@@ -808,8 +825,11 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   const LaunchConfig& config = launch.config;
   launch.explicit_cluster = names_cluster(asked);
   launch.params = std::move(params);
-  launch.report.stats = {
-      .warp_instructions = 0, .lane_instructions = 0, .matrix_flops = 0, .matrix_outputs = MatrixOutputs{}};
+  launch.report.stats = {.warp_instructions = 0,
+                         .lane_instructions = 0,
+                         .compiled_instructions = 0,
+                         .matrix_flops = 0,
+                         .matrix_outputs = MatrixOutputs{}};
   launch.surroundings = &surroundings;
   std::vector<Observer*>& observers = surroundings.observers;
   std::vector<Observer*>& observers_of_all = surroundings.observers_of_all;

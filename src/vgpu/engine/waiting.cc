@@ -13,7 +13,6 @@
 namespace lemma::vgpu {
 namespace {
 
-constexpr uint64_t kFirstSnapshot = 64;                  // backward jumps
 constexpr uint64_t kComparedAfterWake = 256;             // backward jumps
 constexpr uint64_t kFirstClockStep = 1000 * kTicksPerNs; // 1 us
 constexpr uint32_t kLastClockRound = 32;                 // by then the clock has moved by more than an hour
@@ -81,6 +80,7 @@ void poll_again(const Warp& warp, Split& split) {
   make_ready(split);
   split.effects_seen = warp.effects;
   split.compare_until = split.backward_jumps + kComparedAfterWake;
+  split.quiet_until = 0;
 }
 
 // Whether the split has read a clock since the warp last did something.
@@ -117,9 +117,10 @@ bool notice_backward_jump(Exec& x) {
     split.backward_jumps = 0;
     split.snapshot_pc = ptx::kNone;
     split.compare_until = 0;
+    split.quiet_until = kFirstSnapshot;
   }
   const uint64_t jumps = ++split.backward_jumps;
-  if (jumps < kFirstSnapshot)
+  if (jumps < split.quiet_until)
     return false;
   if (split.snapshot_pc == x.pc && jumps <= split.compare_until) {
     if (hash_at_jump(split, x.pc) == split.snapshot) {
@@ -133,6 +134,7 @@ bool notice_backward_jump(Exec& x) {
     split.snapshot_pc = x.pc;
     split.compare_until = jumps + std::clamp<uint64_t>(jumps / (32 * weight(split)), 2, 256);
   }
+  split.quiet_until = jumps < split.compare_until ? jumps + 1 : std::bit_ceil(jumps + 1);
   return false;
 }
 

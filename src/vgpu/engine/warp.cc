@@ -4,6 +4,8 @@
 #include "isa/catalogue.h"
 #include "isa/effects.h"
 #include "vgpu/code/program.h"
+#include "vgpu/code/segments.h"
+#include "vgpu/compiled/compiled_code.h"
 #include "vgpu/engine/observer.h"
 #include "vgpu/engine/schedule.h"
 #include "vgpu/handlers/matrix/wgmma_groups.h"
@@ -17,8 +19,6 @@
 
 namespace lemma::vgpu {
 namespace {
-
-constexpr uint64_t kGiveWayAfter = 1024; // instructions while other parts are ready
 
 bool same_place(const Split& a, const Split& b) {
   return a.pc == b.pc && a.stack == b.stack;
@@ -430,24 +430,27 @@ uint32_t WarpRunner::meeting_pc() const {
   return meeting;
 }
 
-void WarpRunner::check_written(const DecodedInst& in) {
-  if (const uint32_t guard = exec_.code->guard_register(in);
-      guard != ptx::kNone && exec_.code->tracked[guard])
-    exec_.check_register(in, guard, exec_.mask);
+namespace {
+
+void check_sources_written(Exec& x, const DecodedInst& in) {
+  if (const uint32_t guard = x.code->guard_register(in); guard != ptx::kNone && x.code->tracked[guard])
+    x.check_register(in, guard, x.mask);
   for (int i = 0; i < in.op_count - in.dst_count; ++i)
     if (i != in.asks_itself)
-      exec_.check_written(in, i, exec_.active);
+      x.check_written(in, i, x.active);
 }
 
-void WarpRunner::mark_written(const DecodedInst& in) {
-  for (const Slot& slot : exec_.code->dsts_of(in)) {
+void mark_written(Exec& x, const DecodedInst& in) {
+  for (const Slot& slot : x.code->dsts_of(in)) {
     if (slot.reg() == ptx::kNone)
       continue;
-    exec_.frame->written[slot.reg()] |= exec_.active;
-    if (!exec_.frame->carried.empty() && !exec_.code->is_load(in)) // that has looked after it itself
-      drop_carried(exec_, slot);
+    x.frame->written[slot.reg()] |= x.active;
+    if (!x.frame->carried.empty() && !x.code->is_load(in)) // that has looked after it itself
+      drop_carried(x, slot);
   }
 }
+
+} // namespace
 
 // Executes `count` instructions of a run, or fewer if one does not go on to the next, lanes come or go or an
 // observer begins to follow values; what the last one did.
@@ -494,7 +497,7 @@ Step WarpRunner::execute_with_care(const DecodedInst& in, bool runs) {
     if (in.source != ptx::kNone)
       x.watch.tell(&Observer::executes, x, in);
   if (in.checks_init)
-    check_written(in);
+    check_sources_written(x, in);
   constexpr bool watched = tells == Tells::values || tells == Tells::instructions;
   if (!runs) {
     if constexpr (watched)
@@ -517,12 +520,17 @@ Step WarpRunner::execute_with_care(const DecodedInst& in, bool runs) {
     if (x.warp->follows_values && (step == Step::next || step == Step::jumped || step == Step::done))
       x.watch.tell(&Observer::ends, x, in);
   if (in.marks_written && (step == Step::next || step == Step::done))
-    mark_written(in);
+    mark_written(x, in);
   return step;
 }
 
+// Has the slice ended that may execute until Exec::executed is `end`, or `exactly` so?
+bool WarpRunner::may_go_on(uint64_t end, bool exactly) const {
+  return exec_.executed < end || (!exactly && !exec_.code->insts[exec_.pc].begins_segment);
+}
+
 template <WarpRunner::Tells tells>
-void WarpRunner::execute(uint64_t budget) {
+void WarpRunner::execute(uint64_t budget, bool exactly) {
   constexpr bool careful = tells != Tells::nothing;
   Exec& x = exec_;
   // Nobody is told of instructions while an observer follows no values, nor of registers that wgmma has.
@@ -542,11 +550,34 @@ void WarpRunner::execute(uint64_t budget) {
   LaneMask mask = x.mask;
   uint64_t mask_lanes = lanes_of(mask), lanes = 0;
   Step step = Step::next;
-  while (x.executed < end) {
+  while (may_go_on(end, exactly)) {
     const DecodedInst& in = insts[x.pc];
+    if (!careful && in.begins_segment && !exactly && visits_before_compiling_ != kNeverCompiled) {
+      const uint64_t before = x.executed;
+      if (const CompiledEntry entry = x.code->compiled->find(x, x.pc, visits_before_compiling_)) {
+        x.compiled.end = end;
+        x.compiled.meeting = meeting;
+        step = static_cast<Step>(entry(&x));
+        lanes += x.compiled.lanes;
+        x.stats.compiled_instructions += x.executed - before;
+        if (x.compiled.problem) [[unlikely]]
+          std::rethrow_exception(std::exchange(x.compiled.problem, nullptr));
+        if ((step != Step::next && step != Step::jumped) || x.pc >= meeting)
+          break;
+        if (x.mask != mask) [[unlikely]] {
+          mask = x.mask;
+          mask_lanes = lanes_of(mask);
+        }
+        if (x.executed != before)
+          continue;
+      }
+    }
     if (in.run > 1 && may_run()) {
-      const uint64_t before = x.executed, most = std::min<uint64_t>(end - before, meeting - x.pc);
-      step = execute_run<tells>(&in, std::min<uint64_t>(in.run, most));
+      const uint64_t before = x.executed;
+      uint64_t most = std::min<uint64_t>(in.run, meeting - x.pc);
+      if (exactly) [[unlikely]]
+        most = std::min(most, end - before);
+      step = execute_run<tells>(&in, most);
       lanes += (x.executed - before) * mask_lanes;
       if ((step != Step::next && step != Step::jumped) || x.pc >= meeting)
         break;
@@ -618,6 +649,7 @@ void WarpRunner::execute(uint64_t budget) {
       exec_.bases[0] = exec_.frame->data;
     }
     uint64_t slice = budget - exec_.executed;
+    bool exactly = false;
     if (other != SIZE_MAX)
       slice = std::min(slice, to_block_end());
     if (limit) {
@@ -626,21 +658,22 @@ void WarpRunner::execute(uint64_t budget) {
                     "a warp has executed " + std::to_string(limit) + " instructions (--max-instructions)");
         break;
       }
+      exactly = limit - warp.instructions < slice + 2 * kMostInSegment;
       slice = std::min(slice, limit - warp.instructions);
     }
     const uint64_t before = exec_.executed;
     switch (tells_) {
     case Tells::nothing:
-      execute<Tells::nothing>(slice);
+      execute<Tells::nothing>(slice, exactly);
       break;
     case Tells::registers:
-      execute<Tells::registers>(slice);
+      execute<Tells::registers>(slice, exactly);
       break;
     case Tells::values:
-      execute<Tells::values>(slice);
+      execute<Tells::values>(slice, exactly);
       break;
     case Tells::instructions:
-      execute<Tells::instructions>(slice);
+      execute<Tells::instructions>(slice, exactly);
       break;
     }
     if (warp.splits.size() > 1 && exec_.split < warp.splits.size())
@@ -651,6 +684,18 @@ void WarpRunner::execute(uint64_t budget) {
   return exec_.executed;
 }
 
+// As execute_with_care<Tells::nothing>(), for compiled code.
+Step execute_asked(Exec& x, const DecodedInst& in) {
+  if (in.checks_init)
+    check_sources_written(x, in);
+  if (!x.active && !in.always_run)
+    return Step::next;
+  const Step step = in.handler(x, in);
+  if (in.marks_written && (step == Step::next || step == Step::done))
+    mark_written(x, in);
+  return step;
+}
+
 void WarpRunner::begin_turn(const Cluster& cluster) {
   exec_.watch_by(cluster.async.watch());
   tells_ = exec_.late_wgmma ? Tells::registers : Tells::nothing;
@@ -658,6 +703,8 @@ void WarpRunner::begin_turn(const Cluster& cluster) {
     tells_ = observer.watches_instructions() ? Tells::instructions : Tells::values;
   });
   exec_.bases[1] = launch_.program->constants();
+  visits_before_compiling_ =
+      tells_ == Tells::nothing ? visits_before_compiling(launch_.config.engine) : kNeverCompiled;
 }
 
 uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {

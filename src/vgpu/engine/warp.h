@@ -14,6 +14,9 @@
 
 namespace lemma::vgpu {
 
+// A part gives way after so many instructions while others were ready.
+inline constexpr uint64_t kGiveWayAfter = 1024;
+
 class WarpRunner {
 public:
   // `worker`: which of the launch's threads it runs on.
@@ -57,22 +60,24 @@ private:
   // What the loop tells an observer, as opposed to the handlers; registers: it tells nobody, but looks
   // whether instructions touch those that wgmma has in flight.
   enum class Tells : uint8_t { nothing, registers, values, instructions };
-  // Executes the loaded split; Exec::executed counts.
+  bool may_go_on(uint64_t end, bool exactly) const;
+  // Executes the loaded split, so many instructions and the rest of a segment (segments.h), or exactly so
+  // many; Exec::executed counts.
   template <Tells tells>
-  void execute(uint64_t budget);
+  void execute(uint64_t budget, bool exactly);
   template <Tells tells>
   Step execute_with_care(const DecodedInst& in, bool runs);
   template <Tells tells>
   Step execute_run(const DecodedInst* in, uint64_t count);
-  void check_written(const DecodedInst& in);
-  void mark_written(const DecodedInst& in);
   void note_waiting(Warp& warp);
 
   uint64_t run_parts(Warp& warp, uint64_t budget);
 
   Launch& launch_;
   Exec exec_;
-  Tells tells_ = Tells::nothing;                                    // the observer of the warp that runs
+  Tells tells_ = Tells::nothing; // the observer of the warp that runs
+  static constexpr uint32_t kNeverCompiled = UINT32_MAX;
+  uint32_t visits_before_compiling_ = kNeverCompiled;               // of a segment, in this turn
   const bool other_path_first_;                                     // Schedule::other_path_first
   std::unordered_map<const Code*, std::vector<bool>> block_begins_; // by instruction of the text; for that
 };
@@ -95,6 +100,9 @@ bool reserve_local(Warp& warp, uint64_t bytes_per_lane);
 
 // The lanes begin anew with these bytes of their local memory: none is written.
 void forget_local(Warp& warp, uint64_t begin, uint64_t end, LaneMask lanes);
+
+// Executes an instruction that asks what was written, for Exec::active, and says what it writes.
+Step execute_asked(Exec& x, const DecodedInst& in);
 
 // The active lanes write a register: what they carried in it is gone.
 void drop_carried(Exec& x, const Slot& slot);

@@ -206,6 +206,7 @@ public:
   PastEnd past_end(uint64_t address, uint64_t bytes);
 
 private:
+  friend class Emit; // compiled code reads generation()
   struct HostTable;
   struct Retired;
   using HostAllocations = std::map<uint64_t, std::unique_ptr<Allocation>>; // by base

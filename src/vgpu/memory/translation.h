@@ -63,8 +63,10 @@ public:
   // Null: no live allocation holds the range.
   const Translation* renew(const GlobalMemory& memory, uint32_t pc, uint64_t address, uint64_t bytes);
 
-private:
   static constexpr size_t kEntries = 32, kHints = 256;
+
+private:
+  friend class Emit; // compiled code does what find() does
   std::array<Translation, kEntries> entries_;
   std::array<uint8_t, kHints> hints_{};
   uint32_t oldest_ = 0; // entry

@@ -40,7 +40,7 @@ uint64_t covered(uint64_t index, uint64_t begin, uint64_t end) {
 
 WrittenBytes::WrittenBytes(uint64_t bytes)
     : bytes_(bytes), pages_((bytes + kPageBytes - 1) >> kPageShift),
-      full_words_(std::make_unique<std::atomic<uint8_t>[]>(pages_)),
+      full_words_(std::make_unique<std::atomic<uint8_t>[]>(pages_ + kReadBehind)),
       words_(std::make_unique<std::atomic<Word*>[]>(pages_)) {
   if (pages_ != 0)
     full_words_[pages_ - 1].store(static_cast<uint8_t>(kPageWords - words_in(pages_ - 1)),

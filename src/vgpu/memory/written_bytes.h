@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -53,9 +54,13 @@ public:
   // None is. While nobody else uses it.
   void clear();
 
+  // For compiled code, which asks pages_hold() itself: where the pointer to a byte a page lies in an object
+  // of this class. The byte is kPageWords where the page is wholly written; four at a time may be read.
+  static int32_t place_of_full_words() { return offsetof(WrittenBytes, full_words_); }
+  static constexpr uint64_t kWordBits = 64, kPageWords = kPageBytes / kWordBits;
+
 private:
   using Word = std::atomic<uint64_t>; // of 64 bytes
-  static constexpr uint64_t kWordBits = 64, kPageWords = kPageBytes / kWordBits;
 
   [[gnu::always_inline]] bool is_whole(uint64_t page) const {
     return full_words_[page].load(std::memory_order_relaxed) == kPageWords;
@@ -71,6 +76,7 @@ private:
 
   const uint64_t bytes_, pages_;
   // By page: words that are full, beside those of the last page that it has not. kPageWords: it is whole.
+  static constexpr uint64_t kReadBehind = 3; // bytes
   std::unique_ptr<std::atomic<uint8_t>[]> full_words_;
   // By page: null, no byte is written; words that all such pages share, every byte is; else words of its own.
   std::unique_ptr<std::atomic<Word*>[]> words_;

@@ -174,7 +174,7 @@ nvcc("lock_list", 3, 32, [ints(12), out(52), zeroed(52), zeroed(52), out(4), val
 nvcc("mailbox_two", 2, 64, [scratch(512), out(8), out(8), out(1280), value(5)])
 nvcc("ring_records", 2, 32, [scratch(64), out(4), out(4), out(40), value(10)])
 nvcc("semaphore_pair", 2, 64, [scratch(768), out(4), words(3), out(2048), value(8)])
-nvcc("deque_steal", 3, 32, [zeroed(4), zeroed(4), zeroed(32), scratch(80), out(8), value(20)])
+nvcc("deque_steal", 4, 32, [zeroed(4), zeroed(4), zeroed(32), scratch(68), out(8), value(17)])
 nvcc("queue_mpmc", 4, 32, [zeroed(96), out(4), out(4), out(4), value(3)])
 nvcc("stack_push", 4, 32, [ints(96), out(4), scratch(388), scratch(388), out(4)])
 nvcc("stack_tagged", 3, 32, [words(1, 0), words(0, 2, 3, 4, 0), ints(5), scratch(36), value(3)])

@@ -113,6 +113,33 @@ TEST_F(CLaunch, ReportsAnEnd) {
   EXPECT_GT(report->stats->seconds, 0);
 }
 
+TEST_F(CLaunch, TakesTheEngineThatItIsToldElseTheEnvironments) {
+  for (const lemma_engine engine :
+       {LEMMA_ENGINE_DEFAULT, LEMMA_ENGINE_AUTO, LEMMA_ENGINE_INTERPRETER, LEMMA_ENGINE_COMPILED}) {
+    config_.engine = engine;
+    const auto report = launch("store", {bytes_of(data_), bytes_of(value_)});
+    EXPECT_EQ(report->outcome, LEMMA_OUTCOME_FINISHED) << report->text;
+    ASSERT_TRUE(report->stats->compiled_instructions);
+    EXPECT_LE(*report->stats->compiled_instructions, *report->stats->warp_instructions);
+    for (size_t i = 0; i < report->stats->called_count; ++i) {
+      EXPECT_STRNE(report->stats->called[i]->opcode, "");
+      EXPECT_GT(report->stats->called[i]->count, 0u);
+    }
+    if (engine == LEMMA_ENGINE_INTERPRETER) {
+      EXPECT_EQ(*report->stats->compiled_instructions, 0u);
+      EXPECT_EQ(report->stats->called_count, 0u);
+    }
+  }
+  setenv("LEMMA_ENGINE", "jit", 1);
+  EXPECT_EQ(launch("store", {bytes_of(data_), bytes_of(value_)})->outcome, LEMMA_OUTCOME_FINISHED);
+  config_.engine = LEMMA_ENGINE_DEFAULT;
+  const lemma_report* report = nullptr;
+  EXPECT_EQ(said(lemma_launch(gpu_.module, "store", &config_, nullptr, 0, &report)),
+            "LEMMA_ENGINE is 'jit': legal are auto, interpreter, compiled");
+  unsetenv("LEMMA_ENGINE");
+  EXPECT_EQ(report, nullptr);
+}
+
 TEST_F(CLaunch, CountsAccesses) {
   config_.count_accesses = true;
   const auto report = launch("store", {bytes_of(data_), bytes_of(value_)});
@@ -298,6 +325,10 @@ TEST_F(CLaunch, RefusesWhatDoesNotFit) {
   config_.async = static_cast<lemma_async_mode>(9);
   EXPECT_EQ(said(lemma_launch(gpu_.module, "store", &config_, &one, 1, &report)),
             "there is no lemma_async_mode 9");
+  config_.async = LEMMA_ASYNC_EAGER;
+  config_.engine = static_cast<lemma_engine>(9);
+  EXPECT_EQ(said(lemma_launch(gpu_.module, "store", &config_, &one, 1, &report)),
+            "there is no lemma_engine 9");
   EXPECT_EQ(report, nullptr);
 }
 

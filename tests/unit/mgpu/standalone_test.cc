@@ -62,6 +62,8 @@ TEST_F(StandaloneDeathTest, TheEnvironmentSaysHow) {
   EXPECT_EXIT(with("LEMMA_DEVICE", "tpu"), testing::ExitedWithCode(1),
               "lemma: mgpuMemAlloc: the environment says LEMMA_DEVICE=tpu; there are cpu");
   EXPECT_EXIT(with("LEMMA_SEED", "x"), testing::ExitedWithCode(1), "LEMMA_SEED=x; it is a number");
+  EXPECT_EXIT(with("LEMMA_ENGINE", "jit"), testing::ExitedWithCode(1),
+              "lemma: mgpuMemAlloc: LEMMA_ENGINE is 'jit': legal are auto, interpreter, compiled");
   EXPECT_EXIT(with("LEMMA_ARCH", "sm_80"), testing::ExitedWithCode(1), "does not run on sm_80");
   EXPECT_EXIT(mgpuModuleLoadJIT(".version 6.0\n.target sm_61\n.address_size 64\n.entry k() { ret; }\n", 2),
               testing::ExitedWithCode(3),

@@ -131,6 +131,7 @@ Report launch_of(uint64_t instructions) {
   Report report;
   report.stats.warp_instructions = instructions;
   report.stats.lane_instructions = 32 * instructions;
+  report.stats.compiled_instructions = instructions - instructions / 10;
   report.stats.seconds = 0.5;
   return report;
 }
@@ -150,6 +151,7 @@ TEST_F(Folder, CountsKernelsOfSeveralProcesses) {
   EXPECT_EQ(reports.kernels[0].faults, 1u);
   EXPECT_EQ(reports.kernels[0].warp_instructions, 110u);
   EXPECT_EQ(reports.kernels[0].lane_instructions, 32 * 110u);
+  EXPECT_EQ(reports.kernels[0].compiled_instructions, 9u + 90u);
   EXPECT_DOUBLE_EQ(reports.kernels[0].seconds, 1.5);
   EXPECT_EQ(reports.kernels[1].launches, 1u);
   EXPECT_EQ(reports.commands.size(), 2u);

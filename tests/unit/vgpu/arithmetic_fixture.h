@@ -1,6 +1,7 @@
 // Runs one arithmetic instruction on lanes that a test makes, without decoding a program, and compares every
 // lane with a reference that the test states. Each check runs at every level of the host (SSE2, AVX2,
-// AVX-512), with all lanes active and with some, and with operands that share registers.
+// AVX-512), and once more as compiled code where the host has AVX-512 and the instruction an emitter
+// (compiled/emit.h), with all lanes active and with some, and with operands that share registers.
 #pragma once
 
 #include "vgpu/handlers/arithmetic/select.h"
@@ -36,6 +37,9 @@ void check2(std::string_view spelling, const Reference& reference, const CheckOp
 // The instruction that a spelling names: opcode, qualifiers, types; no operands.
 ptx::Instruction instruction_of(std::string_view spelling);
 
+// Whether compiled code computes the instruction itself, without its handler.
+bool has_emitter(std::string_view spelling, const CheckOptions& options = {});
+
 // Whether some form has the spelling.
 bool is_legal(std::string_view spelling);
 
@@ -43,7 +47,8 @@ bool is_legal(std::string_view spelling);
 class Machine {
 public:
   Machine();
-  // Runs on all lanes; sources as 32 lane values each. Returns the first destination.
+  // Runs on all lanes; sources as 32 lane values each. Returns the first destination. Compiled code, where
+  // the instruction has some, must leave the same.
   std::vector<uint64_t> run(std::string_view spelling, const std::vector<std::vector<uint64_t>>& sources);
   LaneMask active = kAllLanes;
   Frame frame;

@@ -4,6 +4,7 @@
 #include "kernel.h"
 
 #include "isa/target.h"
+#include "lemma/engine.h"
 #include "ptx/parser.h"
 #include "vgpu/code/program.h"
 #include "vgpu/engine/launch_check.h"
@@ -40,6 +41,7 @@ std::string load_error(const std::string& text, int sm) {
 Kernel::Kernel(const std::string& text, uint64_t limit_bytes) : memory_(limit_bytes) {
   config_.block = {32, 1, 1};
   config_.workers = 2;
+  config_.engine = *engine_of_environment(); // all tests can be had compiled
   ptx::ParseOutcome parsed = parse(text);
   if (has_errors(parsed.diagnostics))
     return;

@@ -1,6 +1,7 @@
 // Running cases on a device. See replay.h.
 #include "golden/replay.h"
 
+#include "lemma/engine.h"
 #include "support/processors.h"
 
 #include <fmt/format.h>
@@ -124,7 +125,11 @@ private:
     const Result<Buffer, Error> in = fill(inputs), out = fill(outputs);
     if (!in || !out)
       return describe(in ? out.error() : in.error());
+    const Result<Engine, Error> engine = engine_of_environment();
+    if (!engine)
+      return describe(engine.error());
     LaunchConfig config;
+    config.engine = *engine;
     config.grid = c.grid;
     config.block = c.block;
     config.cluster = c.cluster;

@@ -1,0 +1,75 @@
+// Compiled code of a function: which segments have some, and how often the others have run.
+//
+//   a segment has run so often --compile()--> a unit around it (unit.h) --> host code (generate.h) -->
+//   entries of its segments
+//
+// Code is compiled by the thread that comes first, while others go on in the interpreter; it stays until the
+// function goes. Where the host has no compiler, forbids executable pages, or there is no memory left for
+// code, nothing is ever compiled.
+//
+// Tests: tests/unit/vgpu/compiled_test.cc.
+#pragma once
+
+#include "lemma/launch.h"
+#include "vgpu/code/code.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace lemma::vgpu {
+
+class CodePages;
+class Liveness;
+
+// Runs from the segment at Exec::pc on, with the lanes of Exec::mask, as WarpRunner::execute() would, until
+// CompiledState::end, or where something else has to be done; then Exec::pc, mask and executed are as after
+// the last instruction, whose Step it returns.
+using CompiledEntry = uint32_t (*)(Exec* x);
+
+class CompiledCode {
+public:
+  explicit CompiledCode(const Code& code);
+  ~CompiledCode();
+
+  // Of the segment at the pc; null: it has none yet, and this visit counts.
+  CompiledEntry find(Exec& x, uint32_t pc, uint32_t visits_before) {
+    Spot* spots = spots_.load(std::memory_order_acquire);
+    if (!spots) [[unlikely]]
+      spots = make_spots();
+    Spot& spot = spots[pc];
+    if (const CompiledEntry entry = spot.entry.load(std::memory_order_acquire)) [[likely]]
+      return entry;
+    const uint32_t visits = spot.visits.load(std::memory_order_relaxed);
+    if (visits < visits_before) [[likely]] {
+      spot.visits.store(visits + 1, std::memory_order_relaxed);
+      return nullptr;
+    }
+    return compile(x, pc, visits_before);
+  }
+
+private:
+  struct Spot {
+    std::atomic<CompiledEntry> entry{nullptr};
+    std::atomic<uint32_t> visits{0};
+  };
+  Spot* make_spots();
+  CompiledEntry compile(Exec& x, uint32_t pc, uint32_t visits_before);
+
+  const Code& code_;
+  std::atomic<Spot*> spots_{nullptr}; // by pc; made when the function first runs
+  std::mutex compiling_;
+  std::unique_ptr<Liveness> liveness_; // made with the first unit
+  std::vector<std::unique_ptr<CodePages>> pages_;
+  std::vector<std::vector<uint32_t>> join_pcs_; // of units; their code names them
+  bool gave_up_ = false;
+};
+
+// So often does a segment run in the interpreter before it is compiled; UINT32_MAX: never.
+uint32_t visits_before_compiling(Engine engine);
+
+// Whether this build and this host have a compiler; else why not.
+bool can_compile(std::string* why_not = nullptr);
+
+} // namespace lemma::vgpu

@@ -1,0 +1,17 @@
+// What emit_approximate.cc and emit_interpolation.cc share.
+#pragma once
+
+#include "vgpu/compiled/emit.h"
+
+namespace lemma::vgpu {
+
+using TwoParts = std::array<x86::Zmm, 2>;
+
+// square() of numeric/mufu_units.inc of the x in the lowest 17 bits of both parts of v: words, those of part
+// 0 the even ones. Overwrites t, y, rax, k5.
+void emit_squares(Emit& e, const x86::Zmm& square, const TwoParts& v, const TwoParts& t, const x86::Zmm& y);
+
+// lg2, sin, cos and tanh of f32: emit_interpolation.cc.
+bool emit_interpolation(Emit& e, const ptx::Instruction& i, bool ftz);
+
+} // namespace lemma::vgpu

@@ -1,0 +1,683 @@
+// The code of a unit has every segment twice, for a part of the warp that is all 32 lanes, and for any lanes:
+//
+//   entry of s:  saves registers, goes to all:s or some:s
+//   all:s        counts, ends the slice if it is over, the instructions of s, then the next segment's
+//   some:s       the same with masks; where a part waits for this one, they go on together
+//   asides       what is seldom done: handlers called for slow cases, parts that divide, ways out
+//
+// A branch on which lanes differ divides the part: the one that has the lower pc goes on, the other one waits
+// at its segment (CompiledState::waiting), until the one that runs comes there. That is the order in which
+// WarpRunner would run them.
+#include "vgpu/compiled/generate.h"
+
+#include "vgpu/compiled/emit.h"
+#include "vgpu/compiled/runtime.h"
+#include "vgpu/engine/warp.h"
+
+#include <cstdlib>
+#include <memory>
+
+namespace lemma::vgpu {
+namespace {
+
+using asmjit::Label;
+
+constexpr int kScratchBytes = kMostParts * kPartBytes; // at rsp, for emitters
+
+class FirstError : public asmjit::ErrorHandler {
+public:
+  void handleError(asmjit::Error, const char*, asmjit::BaseEmitter*) override { failed = true; }
+  bool failed = false;
+};
+
+class Generator {
+public:
+  Generator(asmjit::CodeHolder& holder, const Unit& unit, const Liveness& liveness, const uint32_t* join_pcs,
+            Exec& example)
+      : unit_(unit), code_(*unit.code), x_(example), join_pcs_(join_pcs),
+        e_(holder, code_, liveness, example), a(e_.a), leave_(a.newLabel()) {
+    e_.make_slow = [this] { return make_slow(); };
+    e_.make_skip = [this] { make_skip(); };
+  }
+
+  void run() {
+    for (Copy& copy : copies_) {
+      copy.labels.resize(unit_.segments.size());
+      copy.loads.resize(unit_.segments.size());
+      copy.held.resize(unit_.segments.size());
+      for (size_t s = 0; s < unit_.segments.size(); ++s) {
+        copy.labels[s] = a.newLabel();
+        copy.loads[s] = a.newLabel();
+      }
+    }
+    for (all_ = true;; all_ = false) {
+      emit_segments();
+      if (!all_)
+        break;
+    }
+    for (uint32_t s = 0; s < unit_.segments.size(); ++s)
+      emit_entry(s);
+    e_.emit_asides();
+    emit_leave();
+    emit_dispatch();
+    e_.emit_pool();
+  }
+  const std::vector<Label>& entries() const { return entries_; }
+  uint32_t called() const { return called_; }
+
+private:
+  struct Copy {
+    std::vector<Label> labels; // of segments, with what they begin with held
+    std::vector<Label> loads;  // ... with nothing held
+    std::vector<HeldValues> held;
+  };
+  Copy& copy() { return copies_[all_ ? 0 : 1]; }
+
+  // --- segments
+
+  // What a segment to which others jump begins with.
+  HeldValues held_at(uint32_t s) const {
+    const uint32_t zone = unit_.segments[s].zone;
+    return zone == kNoZone ? HeldValues{} : e_.held_in_zone(unit_.zones[zone]);
+  }
+
+  void emit_segments() {
+    bool falls = false;
+    for (uint32_t s = 0; s < unit_.segments.size(); ++s) {
+      const Segment& segment = unit_.segments[s];
+      const bool inherits = falls && !segment.is_jumped_to && (all_ || segment.join_point == kNoJoinPoint) &&
+                            (s == 0 || unit_.segments[s - 1].zone == segment.zone);
+      if (!inherits) {
+        const HeldValues held = held_at(s);
+        if (falls)
+          e_.change_held(held, segment.begin);
+        else
+          e_.set_held(held);
+      }
+      e_.prefer(segment.zone == kNoZone ? std::vector<Kept>{} : unit_.zones[segment.zone]);
+      e_.forget_masks();
+      copy().held[s] = e_.held();
+      a.bind(copy().labels[s]);
+      segment_ = s;
+      emit_segment(segment);
+      falls = segment.next != kNoSegment;
+    }
+  }
+
+  void emit_segment(const Segment& segment) {
+    if (!all_ && segment.join_point != kNoJoinPoint)
+      emit_join(segment);
+    // The slice's end, or another part's place within.
+    const Label over = a.newLabel();
+    a.cmp(x86::r15, e_.member(x_.compiled.end));
+    a.jae(over);
+    if (!all_) {
+      a.cmp(e_.member(x_.compiled.meeting), segment.end);
+      a.jb(over);
+    }
+    e_.aside([this, over, pc = segment.begin] {
+      a.bind(over);
+      leave_at(pc, 0, 0);
+    });
+    a.add(x86::r15, segment.counted);
+    counted_after_ = segment.counted;
+    lanes_after_ = unguarded_of(segment);
+    count_lanes(lanes_after_);
+    for (uint32_t pc = segment.begin; pc < segment.end; ++pc)
+      emit_instruction(pc, pc + 1 == segment.end ? &segment : nullptr);
+    e_.mode(kHostDefaultMode);
+    if (segment.next == kNoSegment && falls_out(segment))
+      leave_at(segment.end, 0, 0);
+  }
+
+  bool falls_out(const Segment& segment) const {
+    const DecodedInst& last = code_.insts[segment.end - 1];
+    return !is_goto(last) && !(is_branch(code_, last) && !last.guarded);
+  }
+
+  // Branches count themselves.
+  uint32_t unguarded_of(const Segment& segment) const {
+    uint32_t count = 0;
+    for (uint32_t pc = segment.begin; pc < segment.end; ++pc)
+      count += counts_for_all(code_.insts[pc]);
+    return count;
+  }
+  bool counts_for_all(const DecodedInst& in) const { return in.source != ptx::kNone && !in.guarded; }
+
+  // rbp += n * lanes of the part that runs. Overwrites rax.
+  void count_lanes(int64_t n) {
+    if (n == 0)
+      return;
+    if (all_) {
+      a.add(x86::rbp, n * kWarpSize);
+      return;
+    }
+    a.popcnt(x86::eax, x86::r14d);
+    if (n != 1)
+      a.imul(x86::rax, x86::rax, static_cast<int32_t>(n));
+    a.add(x86::rbp, x86::rax);
+  }
+
+  // --- instructions
+
+  void emit_instruction(uint32_t pc, const Segment* ends) {
+    const DecodedInst& in = code_.insts[pc];
+    if (in.source != ptx::kNone) {
+      --counted_after_;
+      lanes_after_ -= counts_for_all(in);
+    }
+    if (ends && (is_goto(in) || is_branch(code_, in))) {
+      emit_branch(pc, in, *ends);
+      return;
+    }
+    e_.begin_instruction(pc, all_);
+    if (in.guarded && in.source != ptx::kNone && !in.guards_itself) {
+      a.popcnt(x86::eax, x86::r10d);
+      a.add(x86::rbp, x86::rax);
+    }
+    after_ = nullptr;
+    const bool asks = in.checks_init || in.marks_written || in.always_run;
+    // What is not modelled has no operands.
+    const bool has_emitter = !asks && in.source != ptx::kNone && in.op_count != 0;
+    const Emitter emitter = has_emitter ? emitters().find(code_.opcode_of(in)) : nullptr;
+    if (!emitter || !emitter(e_, e_.text()))
+      emit_call();
+    e_.end_instruction();
+    if (after_) {
+      after_->held = e_.held();
+      after_->mode = e_.mode();
+      a.bind(after_->label);
+      e_.forget_masks();
+    }
+  }
+
+  // What comes after an instruction that some of its ways jump to.
+  struct After {
+    Label label;
+    HeldValues held;
+    uint32_t mode = kHostDefaultMode;
+  };
+  std::shared_ptr<After> after() {
+    if (!after_)
+      after_ = std::make_shared<After>(After{.label = a.newLabel(), .held = {}});
+    return after_;
+  }
+
+  Label make_slow() {
+    const Label slow = a.newLabel();
+    e_.aside([this, slow, after = after(), counted = counted_after_, lanes = lanes_after_] {
+      a.bind(slow);
+      e_.store_new();
+      call_handler(false, counted);
+      const Label other = a.newLabel();
+      a.test(x86::al, x86::al);
+      a.jnz(other);
+      e_.forget_held();
+      e_.change_held(after->held);
+      e_.mode(after->mode);
+      a.jmp(after->label);
+      a.bind(other);
+      leave_after_call(counted, lanes);
+    });
+    return slow;
+  }
+
+  void make_skip() {
+    const Label skip = a.newLabel();
+    a.test(x86::r10d, x86::r10d);
+    a.jz(skip);
+    e_.aside([this, skip, after = after()] {
+      a.bind(skip);
+      e_.change_held(after->held);
+      e_.mode(after->mode);
+      a.jmp(after->label);
+    });
+  }
+
+  // Calls the handler: the frame has everything, and nothing is held afterwards.
+  void emit_call() {
+    const DecodedInst& in = e_.in();
+    const uint32_t pc = e_.pc();
+    called_ += all_;
+    const bool structural = !in.computes && !leaves_parts_alone(in);
+    if (structural && !all_) { // such a handler looks at the warp's splits
+      const Label divided = a.newLabel();
+      a.cmp(e_.member(x_.compiled.waiting_at), 0);
+      a.jne(divided);
+      const uint32_t counted = counted_after_ + (in.source != ptx::kNone);
+      const uint32_t lanes = lanes_after_ + counts_for_all(in);
+      e_.aside([this, divided, pc, counted, lanes, guarded = in.guarded && in.source != ptx::kNone] {
+        a.bind(divided);
+        if (guarded && !e_.in().guards_itself) {
+          a.popcnt(x86::eax, x86::r10d);
+          a.sub(x86::rbp, x86::rax);
+        }
+        leave_at(pc, counted, lanes);
+      });
+    }
+    e_.store_new();
+    e_.mode(kHostDefaultMode);
+    const Label done = a.newLabel();
+    const bool asks = in.checks_init || in.marks_written;
+    if (e_.active() == Lanes::guarded && !in.always_run && !asks) {
+      a.test(x86::r10d, x86::r10d);
+      a.jz(done);
+    }
+    call_handler(asks, counted_after_);
+    const Label other = a.newLabel();
+    a.test(x86::al, x86::al);
+    a.jnz(other);
+    e_.aside([this, other, counted = counted_after_, lanes = lanes_after_] {
+      a.bind(other);
+      leave_after_call(counted, lanes);
+    });
+    if (structural) { // lanes may have come or gone
+      const Label changed = a.newLabel();
+      a.cmp(e_.member(x_.mask), x86::r14d);
+      a.jne(changed);
+      e_.aside([this, changed, counted = counted_after_, lanes = lanes_after_] {
+        a.bind(changed);
+        a.add(e_.member(x_.pc), 1);
+        a.mov(x86::eax, static_cast<uint32_t>(Step::jumped));
+        leave_after_call(counted, lanes);
+      });
+    }
+    a.bind(done);
+    e_.forget_held();
+    e_.forget_masks();
+  }
+
+  // Handlers of which it is known that they look at no other part of the warp.
+  bool leaves_parts_alone(const DecodedInst& in) const {
+    using isa::Opcode;
+    switch (code_.opcode_of(in)) {
+    case Opcode::ld:
+    case Opcode::ldu:
+    case Opcode::st:
+    case Opcode::atom:
+    case Opcode::red:
+      return true;
+    case Opcode::none: // the decoder's own, but for the end of a function
+      return !in.always_run;
+    default:
+      return false;
+    }
+  }
+
+  // eax: what the handler returns. The frame has everything.
+  void call_handler(bool asks, uint32_t counted) {
+    const DecodedInst& in = e_.in();
+    e_.mode(kHostDefaultMode);
+    a.mov(e_.member(x_.pc), e_.pc());
+    a.lea(x86::rax, x86::ptr(x86::r15, -static_cast<int32_t>(counted)));
+    a.mov(e_.member(x_.executed), x86::rax);
+    a.mov(e_.member(x_.active), e_.active() == Lanes::guarded ? x86::r10d : x86::r14d);
+    a.mov(e_.member(x_.mask), x86::r14d);
+    if (in.source != ptx::kNone)
+      a.inc(e_.member(x_.stats.called[static_cast<size_t>(code_.opcode_of(in))]));
+    a.mov(x86::rdi, x86::r13);
+    a.mov(x86::rsi, reinterpret_cast<uint64_t>(&in));
+    uint64_t callee = reinterpret_cast<uint64_t>(asks ? &call_asked : &lemma::vgpu::call_handler);
+    if (in.computes && !asks) // throws nothing
+      callee = reinterpret_cast<uint64_t>(in.handler);
+    a.mov(x86::rax, callee);
+    a.vzeroupper();
+    a.call(x86::rax);
+  }
+
+  // --- branches
+
+  void emit_branch(uint32_t pc, const DecodedInst& in, const Segment& segment) {
+    e_.mode(kHostDefaultMode);
+    e_.begin_instruction(pc, all_);
+    const bool backward = in.target() <= pc;
+    if (!in.guarded) {
+      go(in.target(), segment.target, backward && !is_goto(in));
+      e_.end_instruction();
+      return;
+    }
+    // r10d: the lanes that jump.
+    const Label divide = a.newLabel(), stay = a.newLabel();
+    const x86::Gp lanes = x86::r10d;
+    a.test(lanes, lanes);
+    a.jz(stay);
+    if (all_)
+      a.cmp(lanes, -1);
+    else
+      a.cmp(lanes, x86::r14d);
+    a.jne(divide);
+    e_.aside([this, divide, &segment] {
+      a.bind(divide);
+      emit_divide(segment);
+    });
+    const HeldValues held = e_.held();
+    count_lanes(1);
+    go(in.target(), segment.target, backward);
+    e_.set_held(held);
+    a.bind(stay);
+    e_.end_instruction();
+  }
+
+  // Goes to a segment, or leaves where the unit does not have it.
+  void go(uint32_t pc, uint32_t s, bool backward) {
+    if (backward)
+      emit_backward_jump(pc);
+    if (s == kNoSegment) {
+      leave_at(pc, 0, 0);
+      return;
+    }
+    const uint32_t there = unit_.segments[s].join_point;
+    if (!all_ && !backward && s > segment_ + 1 && there != kNoJoinPoint) {
+      // Parts may wait before that.
+      uint64_t between = 0;
+      for (uint32_t i = segment_ + 1; i < s; ++i)
+        if (unit_.segments[i].join_point != kNoJoinPoint)
+          between |= uint64_t{1} << unit_.segments[i].join_point;
+      if (between != 0) {
+        const Label others = a.newLabel();
+        a.mov(x86::rax, between);
+        a.test(e_.member(x_.compiled.waiting_at), x86::rax);
+        a.jnz(others);
+        e_.aside([this, others, there, s] {
+          a.bind(others);
+          e_.store_new(unit_.segments[s].begin);
+          a.or_(e_.member(x_.compiled.waiting[there]), x86::r14d);
+          a.bts(e_.member(x_.compiled.waiting_at), there);
+          a.jmp(dispatch_);
+        });
+      }
+    }
+    e_.change_held(held_at(s), pc);
+    a.jmp(copy().labels[s]);
+  }
+
+  // A loop that polls waits: notice_backward_jump(), whose usual case stands here.
+  void emit_backward_jump(uint32_t target) {
+    const Label slow = a.newLabel(), changed = a.newLabel(), on = a.newLabel();
+    const auto of_split = [&](const auto& member) {
+      return x86::Mem(x86::rcx,
+                      static_cast<int32_t>(reinterpret_cast<const char*>(&member) -
+                                           reinterpret_cast<const char*>(&x_.warp->splits[0])),
+                      sizeof(member));
+    };
+    const Split& split = x_.warp->splits[0];
+    a.mov(x86::rax, e_.member(x_.warp));
+    a.mov(x86::rcx, e_.member(x_.split));
+    a.imul(x86::rcx, x86::rcx, static_cast<int32_t>(sizeof(Split)));
+    const auto of_warp = [&](const auto& member) {
+      return x86::Mem(x86::rax,
+                      static_cast<int32_t>(reinterpret_cast<const char*>(&member) -
+                                           reinterpret_cast<const char*>(x_.warp)),
+                      8);
+    };
+    a.add(x86::rcx, of_warp(x_.warp->splits)); // a vector's first member is where its elements are
+    a.mov(x86::rdx, of_warp(x_.warp->effects));
+    a.cmp(x86::rdx, of_split(split.effects_seen));
+    a.jne(changed);
+    a.mov(x86::rdx, of_split(split.backward_jumps));
+    a.inc(x86::rdx);
+    a.cmp(x86::rdx, of_split(split.quiet_until));
+    a.jae(slow);
+    a.mov(of_split(split.backward_jumps), x86::rdx);
+    a.bind(on);
+    e_.aside([this, changed, on, of_split, &split] {
+      a.bind(changed);
+      a.mov(of_split(split.effects_seen), x86::rdx);
+      a.mov(of_split(split.backward_jumps), 1);
+      a.mov(of_split(split.snapshot_pc), ptx::kNone);
+      a.mov(of_split(split.compare_until), 0);
+      a.mov(of_split(split.quiet_until), kFirstSnapshot);
+      a.jmp(on);
+    });
+    e_.aside([this, slow, on, target] {
+      const HeldValues held = e_.held();
+      a.bind(slow);
+      e_.store_new();
+      a.mov(e_.member(x_.executed), x86::r15);
+      a.mov(e_.member(x_.mask), x86::r14d);
+      a.mov(x86::rdi, x86::r13);
+      a.mov(x86::esi, target);
+      a.mov(x86::rax, reinterpret_cast<uint64_t>(&notices_backward_jump));
+      a.vzeroupper();
+      a.call(x86::rax);
+      e_.forget_held();
+      const Label waits = a.newLabel();
+      a.test(x86::al, x86::al);
+      a.jnz(waits);
+      e_.change_held(held);
+      a.jmp(on);
+      a.bind(waits);
+      a.mov(x86::eax, static_cast<uint32_t>(Step::reschedule));
+      a.jmp(leave_);
+    });
+  }
+
+  // r10d: the lanes that jump, r14d: all lanes of the part. Some jump and some do not.
+  void emit_divide(const Segment& segment) {
+    const uint32_t to = segment.target, next = segment.next;
+    const auto join_point = [&](uint32_t s) {
+      return s == kNoSegment ? kNoJoinPoint : unit_.segments[s].join_point;
+    };
+    // Lanes that jump have executed the branch.
+    a.popcnt(x86::eax, x86::r10d);
+    if (join_point(to) == kNoJoinPoint || join_point(next) == kNoJoinPoint) {
+      // The interpreter divides it.
+      a.sub(x86::r15, 1);
+      e_.store_new();
+      leave_with(segment.end - 1, Step::jumped);
+      return;
+    }
+    a.add(x86::rbp, x86::rax);
+    const bool jumpers_first = to < next;
+    const uint32_t first = jumpers_first ? to : next, later = jumpers_first ? next : to;
+    const uint32_t point = join_point(later);
+    a.mov(x86::ecx, x86::r14d);
+    a.xor_(x86::ecx, x86::r10d); // those that do not jump
+    a.or_(e_.member(x_.compiled.waiting[point]), jumpers_first ? x86::ecx : x86::r10d);
+    a.mov(x86::r14d, jumpers_first ? x86::r10d : x86::ecx);
+    // From now on the part gives way before long.
+    const Label was_divided = a.newLabel();
+    a.cmp(e_.member(x_.compiled.waiting_at), 0);
+    a.jne(was_divided);
+    a.lea(x86::rax, x86::ptr(x86::r15, static_cast<int32_t>(kGiveWayAfter)));
+    a.cmp(x86::rax, e_.member(x_.compiled.end));
+    a.jae(was_divided);
+    a.mov(e_.member(x_.compiled.end), x86::rax);
+    a.bind(was_divided);
+    a.bts(e_.member(x_.compiled.waiting_at), point);
+    e_.store_new(); // the part that waits finds its values in the frame, whatever the other one leaves out
+    e_.change_held(copies_[1].held[first]);
+    a.jmp(copies_[1].labels[first]);
+  }
+
+  // A part may wait here.
+  void emit_join(const Segment& segment) {
+    const Label join = a.newLabel(), on = a.newLabel();
+    a.bt(e_.member(x_.compiled.waiting_at), segment.join_point);
+    a.jc(join);
+    a.bind(on);
+    e_.aside([this, join, on, point = segment.join_point, s = segment_] {
+      a.bind(join);
+      a.or_(x86::r14d, e_.member(x_.compiled.waiting[point]));
+      a.mov(e_.member(x_.compiled.waiting[point]), 0);
+      a.btr(e_.member(x_.compiled.waiting_at), point);
+      a.cmp(x86::r14d, -1);
+      a.jne(on);
+      e_.change_held(copies_[0].held[s]);
+      a.jmp(copies_[0].labels[s]);
+    });
+  }
+
+  // Of the parts that wait, the one with the lowest pc runs; the frame has everything.
+  void emit_dispatch() {
+    const Label table = a.newLabel();
+    a.bind(dispatch_);
+    a.mov(x86::rax, e_.member(x_.compiled.waiting_at));
+    a.bsf(x86::rcx, x86::rax);
+    a.btr(x86::rax, x86::rcx);
+    a.mov(e_.member(x_.compiled.waiting_at), x86::rax);
+    x86::Mem waiting = e_.member(x_.compiled.waiting, 4);
+    waiting.setIndex(x86::rcx, 2);
+    a.mov(x86::r14d, waiting);
+    a.mov(waiting, 0);
+    a.lea(x86::rax, x86::ptr(table));
+    a.movsxd(x86::rcx, x86::ptr(x86::rax, x86::rcx, 2, 0, 4));
+    a.add(x86::rax, x86::rcx);
+    a.jmp(x86::rax);
+    a.align(asmjit::AlignMode::kData, 8);
+    a.bind(table);
+    for (uint32_t point = 0; point < unit_.join_pcs.size(); ++point)
+      a.embedLabelDelta(copies_[1].loads[unit_.segment_at(unit_.join_pcs[point])], table, 4);
+  }
+
+  // --- in and out
+
+  void emit_entry(uint32_t s) {
+    entries_.push_back(a.newLabel());
+    a.bind(entries_.back());
+    for (const x86::Gp& reg : {x86::rbx, x86::rbp, x86::r12, x86::r13, x86::r14, x86::r15})
+      a.push(reg);
+    a.sub(x86::rsp, kScratchBytes + 8); // a multiple of 16
+    a.mov(x86::r13, x86::rdi);
+    a.mov(x86::rbx, e_.member(x_.bases[0]));
+    a.mov(x86::r12, e_.member(x_.bases[1]));
+    a.mov(x86::r14d, e_.member(x_.mask));
+    a.mov(x86::r15, e_.member(x_.executed));
+    a.xor_(x86::ebp, x86::ebp);
+    a.mov(x86::rax, reinterpret_cast<uint64_t>(join_pcs_));
+    a.mov(e_.member(x_.compiled.join_pcs), x86::rax);
+    a.cmp(x86::r14d, -1);
+    a.jne(copies_[1].loads[s]);
+    for (const int i : {0, 1}) {
+      a.bind(copies_[i].loads[s]);
+      e_.forget_held();
+      HeldValues held = copies_[i].held[s];
+      e_.change_held(held);
+      a.jmp(copies_[i].labels[s]);
+    }
+  }
+
+  // Nothing follows a function's end.
+  bool begins_segment(uint32_t pc) const { return pc < code_.insts.size() && code_.insts[pc].begins_segment; }
+
+  // Leaves before the instruction at the pc, of the current segment so many not executed.
+  void leave_at(uint32_t pc, uint32_t counted, uint32_t lanes) {
+    if (counted != 0)
+      a.sub(x86::r15, counted);
+    count_lanes(-int64_t{lanes});
+    e_.store_new(counted == 0 && begins_segment(pc) ? std::optional(pc) : std::nullopt);
+    leave_with(pc, Step::jumped);
+  }
+  void leave_with(uint32_t pc, Step step) {
+    e_.mode(kHostDefaultMode);
+    a.mov(e_.member(x_.pc), pc);
+    a.mov(e_.member(x_.executed), x86::r15);
+    a.mov(e_.member(x_.mask), x86::r14d);
+    a.mov(x86::eax, static_cast<uint32_t>(step));
+    a.jmp(leave_);
+  }
+
+  // After a handler, which returned eax; the frame has everything. Exec::executed is what it left.
+  void leave_after_call(uint32_t counted, uint32_t lanes) {
+    a.movzx(x86::r11d, x86::al);
+    // More may have been executed than that: each for all lanes of the part.
+    a.mov(x86::rcx, e_.member(x_.executed));
+    a.sub(x86::rcx, x86::r15);
+    a.add(x86::rcx, static_cast<int32_t>(counted) - static_cast<int32_t>(lanes));
+    a.popcnt(x86::eax, x86::r14d);
+    a.imul(x86::rcx, x86::rax);
+    a.add(x86::rbp, x86::rcx);
+    a.mov(x86::eax, x86::r11d);
+    a.jmp(leave_);
+  }
+
+  // eax: the step; Exec::pc, mask, executed are set.
+  void emit_leave() {
+    a.bind(leave_);
+    a.mov(e_.member(x_.compiled.lanes), x86::rbp);
+    const Label out = a.newLabel();
+    a.cmp(e_.member(x_.compiled.waiting_at), 0);
+    a.je(out);
+    a.mov(x86::rdi, x86::r13);
+    a.mov(x86::esi, x86::eax);
+    a.mov(x86::rax, reinterpret_cast<uint64_t>(&leave_parts));
+    a.vzeroupper();
+    a.call(x86::rax);
+    a.bind(out);
+    a.vzeroupper();
+    a.add(x86::rsp, kScratchBytes + 8);
+    for (const x86::Gp& reg : {x86::r15, x86::r14, x86::r13, x86::r12, x86::rbp, x86::rbx})
+      a.pop(reg);
+    a.ret();
+  }
+
+  const Unit& unit_;
+  const Code& code_;
+  Exec& x_;
+  const uint32_t* join_pcs_;
+  Emit e_;
+  x86::Assembler& a;
+  std::array<Copy, 2> copies_; // for all lanes, for some
+  bool all_ = true;
+  uint32_t segment_ = 0;
+  uint32_t counted_after_ = 0;   // of the segment, after the current instruction
+  uint32_t lanes_after_ = 0;     // ... by all lanes of the part
+  uint32_t called_ = 0;          // instructions without an emitter
+  std::shared_ptr<After> after_; // of the current instruction; null: nobody jumps there
+  Label leave_;
+  Label dispatch_ = a.newLabel();
+  std::vector<Label> entries_;
+};
+
+} // namespace
+
+Generated generate(const Unit& unit, const Liveness& liveness, const uint32_t* join_pcs, Exec& example) {
+  asmjit::CodeHolder holder;
+  FirstError error;
+  holder.init(asmjit::Environment::host());
+  holder.setErrorHandler(&error);
+  Generator generator(holder, unit, liveness, join_pcs, example);
+  generator.run();
+  Generated made;
+  if (error.failed || holder.flatten() != asmjit::kErrorOk ||
+      holder.resolveUnresolvedLinks() != asmjit::kErrorOk)
+    return made;
+  auto pages = CodePages::allocate(holder.codeSize());
+  if (!pages || holder.relocateToBase(reinterpret_cast<uint64_t>(pages->data())) != asmjit::kErrorOk ||
+      holder.copyFlattenedData(pages->data(), pages->bytes()) != asmjit::kErrorOk ||
+      !pages->make_executable())
+    return made;
+  for (const Label& label : generator.entries())
+    made.entries.push_back(pages->data() + holder.labelOffset(label));
+  made.called = generator.called();
+  made.pages = std::move(pages);
+  return made;
+}
+
+Generated generate_one(const Code& code, uint32_t pc, Exec& example) {
+  Unit unit;
+  unit.code = &code;
+  unit.segments.push_back({.begin = pc, .end = pc + 1, .counted = 1});
+  return generate(unit, Liveness(code), nullptr, example);
+}
+
+} // namespace lemma::vgpu
+
+// What asmjit has to say in no case that happens here. Its own three functions lie in the one object of
+// Debian's libasmjit.a that names `stderr` as a shared library must not: with these that object is not
+// linked.
+ASMJIT_BEGIN_NAMESPACE
+namespace DebugUtils {
+
+const char* errorAsString(Error) noexcept {
+  return "";
+}
+
+void debugOutput(const char*) noexcept {}
+
+void assertionFailed(const char*, int, const char*) noexcept {
+  std::abort();
+}
+
+} // namespace DebugUtils
+ASMJIT_END_NAMESPACE

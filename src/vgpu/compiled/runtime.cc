@@ -1,0 +1,65 @@
+// What compiled code calls: runtime.h.
+#include "vgpu/compiled/runtime.h"
+
+#include "vgpu/engine/waiting.h"
+#include "vgpu/engine/warp.h"
+
+#include <bit>
+
+namespace lemma::vgpu {
+
+namespace {
+
+Step make_splits(Exec& x, Step step) {
+  CompiledState& state = x.compiled;
+  std::vector<Split>& splits = x.warp->splits;
+  splits[x.split].mask = x.mask;
+  if (step == Step::jumped)
+    splits[x.split].pc = x.pc;
+  for (; state.waiting_at != 0; state.waiting_at &= state.waiting_at - 1) {
+    const int point = std::countr_zero(state.waiting_at);
+    Split part = splits[x.split];
+    part.mask = std::exchange(state.waiting[static_cast<size_t>(point)], 0);
+    part.pc = state.join_pcs[point];
+    part.state = SplitState::ready;
+    part.wake = kNever;
+    splits.push_back(std::move(part));
+  }
+  return step == Step::jumped ? Step::reschedule : step;
+}
+
+template <class F>
+uint32_t catching(Exec& x, F f) {
+  try {
+    return static_cast<uint32_t>(f());
+  } catch (...) {
+    x.compiled.problem = std::current_exception();
+    return static_cast<uint32_t>(Step::stopped);
+  }
+}
+
+} // namespace
+
+uint32_t call_handler(Exec& x, const DecodedInst& in) {
+  return catching(x, [&] { return in.handler(x, in); });
+}
+
+uint32_t call_asked(Exec& x, const DecodedInst& in) {
+  return catching(x, [&] { return execute_asked(x, in); });
+}
+
+uint32_t notices_backward_jump(Exec& x, uint32_t pc) {
+  x.pc = pc;
+  // The part's lanes alone: others may wait in CompiledState, and come by before the code returns.
+  const LaneMask lanes = std::exchange(x.warp->splits[x.split].mask, x.mask);
+  if (notice_backward_jump(x))
+    return 1;
+  x.warp->splits[x.split].mask = lanes;
+  return 0;
+}
+
+uint32_t leave_parts(Exec& x, uint32_t step) {
+  return catching(x, [&] { return make_splits(x, static_cast<Step>(step)); });
+}
+
+} // namespace lemma::vgpu

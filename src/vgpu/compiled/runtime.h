@@ -1,0 +1,22 @@
+// What compiled code calls besides handlers.
+//
+// Tests: tests/unit/vgpu/compiled_test.cc.
+#pragma once
+
+#include "vgpu/engine/exec.h"
+
+namespace lemma::vgpu {
+
+// The instruction's handler, or execute_asked(). No exception comes through compiled code, which the host
+// cannot unwind: it waits in CompiledState::problem, and the instruction has stopped the launch.
+uint32_t call_handler(Exec& x, const DecodedInst& in);
+uint32_t call_asked(Exec& x, const DecodedInst& in);
+
+// The loop's part in a backward jump to the pc (waiting.h): nonzero where the part waits from now on.
+uint32_t notices_backward_jump(Exec& x, uint32_t pc);
+
+// Compiled code returns with `step`, and parts wait in CompiledState: they become splits. What it returns
+// with then.
+uint32_t leave_parts(Exec& x, uint32_t step);
+
+} // namespace lemma::vgpu
