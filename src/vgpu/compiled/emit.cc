@@ -85,36 +85,46 @@ uint8_t Emit::take_register() {
   return reg;
 }
 
-Value Emit::load(const Slot& slot) {
+// The value's registers, those that a zone keeps for it where they are free; not loaded if it was not held.
+Value Emit::hold(const Slot& slot, bool& was_held, bool is_written) {
   Held* held = find(place_of(slot));
   if (held && held->lane_bytes != slot.bytes) { // another register of the same place
     forget(held->place);
     held = nullptr;
   }
+  was_held = held != nullptr;
   if (!held) {
-    Held value{.place = place_of(slot), .lane_bytes = slot.bytes};
-    const auto home = std::ranges::find(zone_, value.place, &Held::place);
+    Held made{.place = place_of(slot), .lane_bytes = slot.bytes};
+    const auto home = std::ranges::find(zone_, made.place, &Held::place);
     const bool is_home = home != zone_.end() && home->lane_bytes == slot.bytes &&
                          std::ranges::all_of(std::span(home->reg).first(parts_of(slot.bytes)),
                                              [&](uint8_t reg) { return free_ >> reg & 1; });
-    for (int i = 0; i < parts_of(slot.bytes); ++i) {
+    for (int part = 0; part < parts_of(slot.bytes); ++part) {
       if (is_home) {
-        value.reg[i] = home->reg[i];
-        free_ &= ~(1u << value.reg[i]);
+        made.reg[part] = home->reg[part];
+        free_ &= ~(1u << made.reg[part]);
       } else {
-        value.reg[i] = take_register();
+        made.reg[part] = take_register();
       }
     }
-    load_parts(value);
-    held_.push_back(value);
+    held_.push_back(made);
     held = &held_.back();
   }
+  held->is_new |= is_written;
   held->last_use = now_;
   Value value{.parts = parts_of(slot.bytes), .lane_bytes = slot.bytes};
-  for (int i = 0; i < value.parts; ++i) {
-    value.part[i] = x86::zmm(held->reg[i]);
-    locked_ |= 1u << held->reg[i];
+  for (int part = 0; part < value.parts; ++part) {
+    value.part[part] = x86::zmm(held->reg[part]);
+    locked_ |= 1u << held->reg[part];
   }
+  return value;
+}
+
+Value Emit::load(const Slot& slot) {
+  bool was_held = false;
+  const Value value = hold(slot, was_held, false);
+  if (!was_held)
+    load_parts(held_.back());
   return value;
 }
 
@@ -131,41 +141,14 @@ void Emit::forget(Place place) {
 
 Value Emit::destination(int i) {
   const Slot& slot = destination_slot(i);
+  if (active_ == Lanes::all) {
+    bool was_held = false;
+    return hold(slot, was_held, true);
+  }
   Value value{.parts = parts_of(slot.bytes), .lane_bytes = slot.bytes};
-  if (active_ != Lanes::all) {
-    for (int part = 0; part < value.parts; ++part)
-      value.part[part] = temporary();
-    written_.push_back({slot, value});
-    return value;
-  }
-  Held* held = find(place_of(slot));
-  if (held && held->lane_bytes != slot.bytes) {
-    forget(held->place);
-    held = nullptr;
-  }
-  if (!held) {
-    Held made{.place = place_of(slot), .lane_bytes = slot.bytes};
-    const auto home = std::ranges::find(zone_, made.place, &Held::place);
-    const bool is_home = home != zone_.end() && home->lane_bytes == slot.bytes &&
-                         std::ranges::all_of(std::span(home->reg).first(parts_of(slot.bytes)),
-                                             [&](uint8_t reg) { return free_ >> reg & 1; });
-    for (int part = 0; part < value.parts; ++part) {
-      if (is_home) {
-        made.reg[part] = home->reg[part];
-        free_ &= ~(1u << made.reg[part]);
-      } else {
-        made.reg[part] = take_register();
-      }
-    }
-    held_.push_back(made);
-    held = &held_.back();
-  }
-  held->is_new = true;
-  held->last_use = now_;
-  for (int part = 0; part < value.parts; ++part) {
-    value.part[part] = x86::zmm(held->reg[part]);
-    locked_ |= 1u << held->reg[part];
-  }
+  for (int part = 0; part < value.parts; ++part)
+    value.part[part] = temporary();
+  written_.push_back({slot, value});
   return value;
 }
 
@@ -207,6 +190,15 @@ x86::KReg Emit::active_part(int lane_bytes, int part) {
     masks_ = {active_, lane_bytes, in().guard_offset, in().guard_negated};
   }
   return x86::k(static_cast<uint32_t>(1 + part));
+}
+
+void Emit::leave_if_any(const asmjit::Label& slow) {
+  if (active_ != Lanes::all) {
+    a.kandw(x86::k5, x86::k5, active_part(4, 0));
+    a.kandw(x86::k6, x86::k6, active_part(4, 1));
+  }
+  a.kortestw(x86::k5, x86::k6);
+  a.jnz(slow);
 }
 
 void Emit::load_predicate(const x86::Gp& to, int source) {

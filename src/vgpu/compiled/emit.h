@@ -63,6 +63,17 @@ struct Held {
 };
 using HeldValues = std::vector<Held>;
 
+// A member of what the register points to, by where an example of it has its own; `more` bytes behind it.
+template <class T, class Member>
+x86::Mem member_of(const x86::Gp& base, const T& example, const Member& member, int32_t more = 0,
+                   uint32_t bytes = sizeof(Member)) {
+  return x86::Mem(
+      base,
+      static_cast<int32_t>(reinterpret_cast<const char*>(&member) - reinterpret_cast<const char*>(&example)) +
+          more,
+      bytes);
+}
+
 // Which lanes an instruction is for.
 enum class Lanes : uint8_t {
   all,     // 32
@@ -152,10 +163,7 @@ public:
   // A member of the Exec that runs, by a reference to the example's.
   template <class T>
   x86::Mem member(const T& of_example, uint32_t bytes = sizeof(T)) const {
-    return x86::Mem(x86::r13,
-                    static_cast<int32_t>(reinterpret_cast<const char*>(&of_example) -
-                                         reinterpret_cast<const char*>(&example_)),
-                    bytes);
+    return member_of(x86::r13, example_, of_example, 0, bytes);
   }
   Exec& example() const { return example_; }
   const Code& code() const { return code_; }
@@ -175,6 +183,8 @@ public:
     if (active_ == Lanes::guarded)
       make_skip();
   }
+  // To `slow` if k5 or k6, of the two parts of values of 32 bits, have an active lane. Overwrites them.
+  void leave_if_any(const asmjit::Label& slow);
   // rdx: where the byte at the device address rax + imm is on the host, if of r9 bytes from there on, at most
   // a page's, all is well for an access that is aligned to `width`; else the code goes to `slow`. Overwrites
   // rax, rcx, rsi, rdi.
@@ -193,10 +203,9 @@ public:
   void change_held(const HeldValues& to, std::optional<uint32_t> pc = {});
   // The frame has everything, or what anybody reads there.
   void store_new(std::optional<uint32_t> pc = {});
-  void forget_held();                                    // nothing is held; store_new() has been called
-  void forget_masks();                                   // k1 .. k4 are not what they were
-  void forget(Place place);                              // it is not held, and the frame has its value
-  void keep(const std::vector<Kept>& values, bool load); // the zone's registers; see generate.cc
+  void forget_held();       // nothing is held; store_new() has been called
+  void forget_masks();      // k1 .. k4 are not what they were
+  void forget(Place place); // it is not held, and the frame has its value
   void emit_asides();
   void emit_pool();
   HeldValues held_in_zone(const std::vector<Kept>& values) const;
@@ -204,6 +213,7 @@ public:
 
 private:
   Held* find(Place place);
+  Value hold(const Slot& slot, bool& was_held, bool is_written);
   uint8_t take_register();
   void make_room();
   void store(const Held& value);

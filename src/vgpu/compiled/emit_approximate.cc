@@ -123,16 +123,6 @@ private:
     return d;
   }
 
-  // To the handler if k5 or k6 have an active lane. Overwrites k7.
-  void leave_if_any() {
-    if (e_.active() != Lanes::all) {
-      a.kandw(x86::k5, x86::k5, e_.active_part(4, 0));
-      a.kandw(x86::k6, x86::k6, e_.active_part(4, 1));
-    }
-    a.kortestw(x86::k5, x86::k6);
-    a.jnz(slow_);
-  }
-
   // w = V >> a less the shared slope, of v: | rows | 16..0 x |.
   void interpolate(const Interpolator& of) {
     emit_squares(e_, square_, v_, t_, y_);
@@ -181,7 +171,7 @@ private:
       a.vpsubd(y_, v, e_.broadcast32(2 * kLeast));
       a.vpcmpud(kTests[static_cast<size_t>(part)], y_, e_.broadcast32(2 * (kMost - kLeast)), kAbove);
     }
-    leave_if_any();
+    e_.leave_if_any(slow_);
     interpolate(kRcp);
     for (int part = 0; part < 2; ++part) {
       const x86::Zmm &v = v_[static_cast<size_t>(part)], &w = w_[static_cast<size_t>(part)];
@@ -201,7 +191,7 @@ private:
       a.vpandd(v, s_[part], e_.broadcast32(2 * kImplicit - 1));
       a.vpxord(v, v, e_.broadcast32(kImplicit));
     }
-    leave_if_any();
+    e_.leave_if_any(slow_);
     interpolate(reciprocal ? kRsqrt : kSqrt);
     for (int part = 0; part < 2; ++part) {
       const auto at = static_cast<size_t>(part);
@@ -232,7 +222,7 @@ private:
       a.k(x86::k7).vcmpps(x86::k7, s_[part], e_.broadcast32(kMinus152), kGreater);
       a.korw(kTests[static_cast<size_t>(part)], kTests[static_cast<size_t>(part)], x86::k7);
     }
-    leave_if_any();
+    e_.leave_if_any(slow_);
     a.vbroadcastss(slopes_, e_.number32(k128)); // whose power is infinite
     // Of a negative number the complement: the one's if there is a fraction, so that the whole part is
     // rounded down.

@@ -89,7 +89,7 @@ public:
       a.vpsrld(u_[part], s(part), 23);
       a.vpsubd(u_[part], u_[part], e_.broadcast32(127));
     }
-    leave_if_any();
+    e_.leave_if_any(slow_);
     // The sum with the exponent, less two bits; of a negative one the complement.
     evaluate(kLg2, 36, [&](size_t part, int half) {
       convert_half(x_, u_[part], half);
@@ -117,7 +117,7 @@ public:
       a.vpcmpud(kTests[part], x_, e_.broadcast32(kInfinityBits), kNotBelow);
       a.rz_sae().vmulps(v_[part], s(part), y_);
     }
-    leave_if_any();
+    e_.leave_if_any(slow_);
     for (size_t part = 0; part < 2; ++part) {
       quarters(part);
       if (cosine)
@@ -142,7 +142,7 @@ public:
       a.vpandd(u_[part], s(part), e_.broadcast32(kMagnitudeBits));
       a.vpcmpud(kTests[part], u_[part], e_.broadcast32(kInfinityBits), kAbove);
     }
-    leave_if_any();
+    e_.leave_if_any(slow_);
     for (size_t part = 0; part < 2; ++part) {
       a.vpsrld(y_, u_[part], 23);
       a.vpsubd(y_, y_, e_.broadcast32(kTanhLowest >> 23));
@@ -170,16 +170,6 @@ private:
   const x86::Zmm& d(size_t part) const { return d_[static_cast<int>(part)]; }
   x86::Mem table(const Binades& of) {
     return e_.vector(std::bit_cast<std::array<std::byte, kPartBytes>>(of));
-  }
-
-  // To the handler if k5 or k6 have an active lane.
-  void leave_if_any() {
-    if (e_.active() != Lanes::all) {
-      a.kandw(x86::k5, x86::k5, e_.active_part(4, 0));
-      a.kandw(x86::k6, x86::k6, e_.active_part(4, 1));
-    }
-    a.kortestw(x86::k5, x86::k6);
-    a.jnz(slow_);
   }
 
   // u = 4 * |v| with 23 bits after the point, cut; bits above are lost. What is shifted too far is zero.

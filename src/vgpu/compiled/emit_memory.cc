@@ -36,14 +36,10 @@ x86::Mem numbers(Emit& e, F f) {
   return e.vector(bytes);
 }
 
-// A member of what the register points to, by an example of it.
+// A pointer there, or so many bytes: members of containers, whose own size is none of an operand.
 template <class T, class M>
 x86::Mem of(const x86::Gp& base, const T& object, const M& member, int32_t more = 0, uint32_t bytes = 8) {
-  return x86::Mem(
-      base,
-      static_cast<int32_t>(reinterpret_cast<const char*>(&member) - reinterpret_cast<const char*>(&object)) +
-          more,
-      bytes);
+  return member_of(base, object, member, more, bytes);
 }
 
 // What an access moves: `elements` of `bytes` a lane, in registers of `lane_bytes`.

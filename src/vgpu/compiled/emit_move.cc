@@ -72,14 +72,6 @@ bool emit_unpack(Emit& e) {
 
 // --- special registers
 
-template <class T, class Member>
-x86::Mem member_of(const x86::Gp& at, const T& example, const Member& member) {
-  return x86::Mem(
-      at,
-      static_cast<int32_t>(reinterpret_cast<const char*>(&member) - reinterpret_cast<const char*>(&example)),
-      sizeof(member));
-}
-
 x86::Mem lane_numbers(Emit& e, int half) {
   std::array<std::byte, kPartBytes> bytes;
   for (uint32_t i = 0; i < kWarpSize / 2; ++i) {

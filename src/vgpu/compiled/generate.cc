@@ -121,27 +121,15 @@ private:
     });
     a.add(x86::r15, segment.counted);
     counted_after_ = segment.counted;
-    lanes_after_ = unguarded_of(segment);
+    lanes_after_ = segment.unguarded; // branches count themselves
     count_lanes(lanes_after_);
     for (uint32_t pc = segment.begin; pc < segment.end; ++pc)
       emit_instruction(pc, pc + 1 == segment.end ? &segment : nullptr);
     e_.mode(kHostDefaultMode);
-    if (segment.next == kNoSegment && falls_out(segment))
+    if (segment.next == kNoSegment && falls_through(code_, code_.insts[segment.end - 1]))
       leave_at(segment.end, 0, 0);
   }
 
-  bool falls_out(const Segment& segment) const {
-    const DecodedInst& last = code_.insts[segment.end - 1];
-    return !is_goto(last) && !(is_branch(code_, last) && !last.guarded);
-  }
-
-  // Branches count themselves.
-  uint32_t unguarded_of(const Segment& segment) const {
-    uint32_t count = 0;
-    for (uint32_t pc = segment.begin; pc < segment.end; ++pc)
-      count += counts_for_all(code_.insts[pc]);
-    return count;
-  }
   bool counts_for_all(const DecodedInst& in) const { return in.source != ptx::kNone && !in.guarded; }
 
   // rbp += n * lanes of the part that runs. Overwrites rax.
@@ -394,24 +382,16 @@ private:
   // A loop that polls waits: notice_backward_jump(), whose usual case stands here.
   void emit_backward_jump(uint32_t target) {
     const Label slow = a.newLabel(), changed = a.newLabel(), on = a.newLabel();
-    const auto of_split = [&](const auto& member) {
-      return x86::Mem(x86::rcx,
-                      static_cast<int32_t>(reinterpret_cast<const char*>(&member) -
-                                           reinterpret_cast<const char*>(&x_.warp->splits[0])),
-                      sizeof(member));
+    const auto of_split = [this](const auto& member) {
+      return member_of(x86::rcx, x_.warp->splits[0], member);
     };
     const Split& split = x_.warp->splits[0];
     a.mov(x86::rax, e_.member(x_.warp));
     a.mov(x86::rcx, e_.member(x_.split));
     a.imul(x86::rcx, x86::rcx, static_cast<int32_t>(sizeof(Split)));
-    const auto of_warp = [&](const auto& member) {
-      return x86::Mem(x86::rax,
-                      static_cast<int32_t>(reinterpret_cast<const char*>(&member) -
-                                           reinterpret_cast<const char*>(x_.warp)),
-                      8);
-    };
-    a.add(x86::rcx, of_warp(x_.warp->splits)); // a vector's first member is where its elements are
-    a.mov(x86::rdx, of_warp(x_.warp->effects));
+    a.add(x86::rcx, member_of(x86::rax, *x_.warp, x_.warp->splits, 0,
+                              8)); // a vector's first member is where its elements are
+    a.mov(x86::rdx, member_of(x86::rax, *x_.warp, x_.warp->effects));
     a.cmp(x86::rdx, of_split(split.effects_seen));
     a.jne(changed);
     a.mov(x86::rdx, of_split(split.backward_jumps));
@@ -657,7 +637,7 @@ Generated generate(const Unit& unit, const Liveness& liveness, const uint32_t* j
 Generated generate_one(const Code& code, uint32_t pc, Exec& example) {
   Unit unit;
   unit.code = &code;
-  unit.segments.push_back({.begin = pc, .end = pc + 1, .counted = 1});
+  unit.segments.push_back({.begin = pc, .end = pc + 1, .counted = 1, .unguarded = !code.insts[pc].guarded});
   return generate(unit, Liveness(code), nullptr, example);
 }
 

@@ -9,12 +9,8 @@ namespace {
 
 constexpr size_t kMostWords = size_t{1} << 21; // of all sets
 
-bool set_bit(std::vector<uint64_t>& set, uint32_t bit) {
-  uint64_t& word = set[bit / 64];
-  const uint64_t mask = uint64_t{1} << bit % 64;
-  const bool was = (word & mask) != 0;
-  word |= mask;
-  return !was;
+void set_bit(std::vector<uint64_t>& set, uint32_t bit) {
+  set[bit / 64] |= uint64_t{1} << bit % 64;
 }
 bool has_bit(const std::vector<uint64_t>& set, uint32_t bit) {
   return (set[bit / 64] >> bit % 64 & 1) != 0;
@@ -112,7 +108,7 @@ void Liveness::connect(const std::vector<Segment>& segments) {
       part.successors.push_back(at(last.target()));
     else if (isa::effects_of(code_.opcode_of(last)).has_any(isa::effect::jumps) && !ends(code_, last))
       part.goes_anywhere = true;
-    const bool falls = !is_goto(last) && !(is_branch(code_, last) && !last.guarded) && !ends(code_, last);
+    const bool falls = falls_through(code_, last) && !ends(code_, last);
     if (falls && i + 1 < segments.size())
       part.successors.push_back(i + 1);
     else if (falls && last.source != ptx::kNone)

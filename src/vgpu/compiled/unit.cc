@@ -3,15 +3,12 @@
 // to the jump.
 #include "vgpu/compiled/unit.h"
 
+#include "vgpu/compiled/state.h"
+
 #include <algorithm>
 #include <map>
 
 namespace lemma::vgpu {
-namespace {
-
-constexpr size_t kMostJoinPointsOfUnit = 64;
-
-} // namespace
 
 std::vector<Segment> segments_of(const Code& code) {
   std::vector<Segment> all;
@@ -29,15 +26,13 @@ std::vector<Segment> segments_of(const Code& code) {
   return all;
 }
 
-namespace {
-
-// Whether control may go on behind the instruction without the code that follows being reached by the
-// interpreter first: what leaves or jumps always does not.
 bool falls_through(const Code& code, const DecodedInst& in) {
   if (is_goto(in))
     return false;
   return !is_branch(code, in) || in.guarded;
 }
+
+namespace {
 
 void take_window(std::vector<Segment>& all, uint32_t pc) {
   const auto at = std::ranges::upper_bound(all, pc, {}, &Segment::begin) - 1;
@@ -80,7 +75,7 @@ void connect(Unit& unit) {
   for (const Segment& segment : unit.segments) // and where others may come by
     if (segment.target != kNoSegment)
       joins[segment.target] = true;
-  for (uint32_t i = 0; i < unit.segments.size() && unit.join_pcs.size() < kMostJoinPointsOfUnit; ++i)
+  for (uint32_t i = 0; i < unit.segments.size() && unit.join_pcs.size() < kMostJoinPoints; ++i)
     if (joins[i]) {
       unit.segments[i].join_point = static_cast<uint32_t>(unit.join_pcs.size());
       unit.join_pcs.push_back(unit.segments[i].begin);

@@ -65,5 +65,7 @@ Unit find_unit(const Code& code, uint32_t pc, const std::function<bool(uint32_t)
 // Where the instruction goes to if it is a branch to one place, or a jump that the decoder has made.
 bool is_branch(const Code& code, const DecodedInst& in);
 bool is_goto(const DecodedInst& in); // decode.cc
+// Whether control may go on behind it.
+bool falls_through(const Code& code, const DecodedInst& in);
 
 } // namespace lemma::vgpu
