@@ -10,6 +10,8 @@ namespace lemma::vgpu {
 namespace {
 
 constexpr size_t kMostUnits = 64; // of a function, each made anew where more of it runs
+constexpr uint32_t kWarm =
+    16; // what has run a sixteenth of the visits before compiling is compiled with the rest
 
 } // namespace
 
@@ -26,17 +28,23 @@ CompiledCode::Spot* CompiledCode::make_spots() {
   return spots_.load();
 }
 
-CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, uint32_t visits_before) {
+CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, bool for_all, uint32_t visits_before) {
   const std::unique_lock lock(compiling_, std::try_to_lock);
   if (!lock || gave_up_)
     return nullptr;
   Spot* const spots = spots_.load();
-  if (const CompiledEntry entry = spots[pc].entry.load())
-    return entry;
-  const auto has_run = [&](uint32_t at) {
-    return visits_before == 0 || spots[at].visits.load(std::memory_order_relaxed) != 0;
+  const auto entry = [&] { return (for_all ? spots[pc].all : spots[pc].some).entry.load(); };
+  if (entry())
+    return entry();
+  const auto has_run = [&](const Way& way) {
+    return visits_before == 0 || way.visits.load(std::memory_order_relaxed) > visits_before / kWarm;
   };
-  const Unit unit = find_unit(code_, pc, has_run, kPartsOfZone);
+  const auto choose = [&](Segment& segment) {
+    const Spot& spot = spots[segment.begin];
+    segment.for_all = has_run(spot.all);
+    segment.for_some = has_run(spot.some);
+  };
+  const Unit unit = find_unit(code_, pc, choose, kPartsOfZone);
   join_pcs_.push_back(unit.join_pcs);
   if (!liveness_)
     liveness_ = std::make_unique<Liveness>(code_);
@@ -45,12 +53,18 @@ CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, uint32_t visits_before
     gave_up_ = true;
     return nullptr;
   }
-  for (size_t s = 0; s < unit.segments.size(); ++s)
-    spots[unit.segments[s].begin].entry.store(reinterpret_cast<CompiledEntry>(made.entries[s]),
-                                              std::memory_order_release);
+  const auto set = [](Way& way, std::byte* code) {
+    if (code)
+      way.entry.store(reinterpret_cast<CompiledEntry>(code), std::memory_order_release);
+  };
+  for (size_t s = 0; s < unit.segments.size(); ++s) {
+    Spot& spot = spots[unit.segments[s].begin];
+    set(spot.all, made.entries_for_all[s]);
+    set(spot.some, made.entries_for_some[s]);
+  }
   pages_.push_back(std::move(made.pages));
   gave_up_ = pages_.size() == kMostUnits;
-  return spots[pc].entry.load();
+  return entry();
 }
 
 uint32_t visits_before_compiling(Engine engine) {

@@ -33,29 +33,34 @@ public:
   explicit CompiledCode(const Code& code);
   ~CompiledCode();
 
-  // Of the segment at the pc; null: it has none yet, and this visit counts.
-  CompiledEntry find(Exec& x, uint32_t pc, uint32_t visits_before) {
+  // Of the segment at the pc, for the lanes of Exec::mask; null: it has none yet, and this visit counts.
+  CompiledEntry find(Exec& x, uint32_t pc, LaneMask mask, uint32_t visits_before) {
     Spot* spots = spots_.load(std::memory_order_acquire);
     if (!spots) [[unlikely]]
       spots = make_spots();
     Spot& spot = spots[pc];
-    if (const CompiledEntry entry = spot.entry.load(std::memory_order_acquire)) [[likely]]
+    Way& way = mask == kAllLanes ? spot.all : spot.some;
+    if (const CompiledEntry entry = way.entry.load(std::memory_order_acquire)) [[likely]]
       return entry;
-    const uint32_t visits = spot.visits.load(std::memory_order_relaxed);
+    const uint32_t visits = way.visits.load(std::memory_order_relaxed);
     if (visits < visits_before) [[likely]] {
-      spot.visits.store(visits + 1, std::memory_order_relaxed);
+      way.visits.store(visits + 1, std::memory_order_relaxed);
       return nullptr;
     }
-    return compile(x, pc, visits_before);
+    return compile(x, pc, mask == kAllLanes, visits_before);
   }
 
 private:
-  struct Spot {
+  // A segment as it runs for all lanes, or for fewer.
+  struct Way {
     std::atomic<CompiledEntry> entry{nullptr};
     std::atomic<uint32_t> visits{0};
   };
+  struct Spot {
+    Way all, some;
+  };
   Spot* make_spots();
-  CompiledEntry compile(Exec& x, uint32_t pc, uint32_t visits_before);
+  CompiledEntry compile(Exec& x, uint32_t pc, bool for_all, uint32_t visits_before);
 
   const Code& code_;
   std::atomic<Spot*> spots_{nullptr}; // by pc; made when the function first runs

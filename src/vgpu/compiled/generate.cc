@@ -1,4 +1,5 @@
-// The code of a unit has every segment twice, for a part of the warp that is all 32 lanes, and for any lanes:
+// The code of a unit has a segment twice, for a part of the warp that is all 32 lanes, and for any lanes, if
+// it has run both ways:
 //
 //   entry of s:  saves registers, goes to all:s or some:s
 //   all:s        counts, ends the slice if it is over, the instructions of s, then the next segment's
@@ -45,6 +46,7 @@ public:
       copy.labels.resize(unit_.segments.size());
       copy.loads.resize(unit_.segments.size());
       copy.held.resize(unit_.segments.size());
+      copy.entries.resize(unit_.segments.size());
       for (size_t s = 0; s < unit_.segments.size(); ++s) {
         copy.labels[s] = a.newLabel();
         copy.loads[s] = a.newLabel();
@@ -56,13 +58,16 @@ public:
         break;
     }
     for (uint32_t s = 0; s < unit_.segments.size(); ++s)
-      emit_entry(s);
+      for (Copy& copy : copies_)
+        emit_entry(s, copy);
+    emit_enter();
     e_.emit_asides();
     emit_leave();
     emit_dispatch();
     e_.emit_pool();
   }
-  const std::vector<Label>& entries() const { return entries_; }
+  // Of the segments, for all lanes or for some; those without code have none that is valid.
+  const std::vector<Label>& entries(bool for_all) const { return copies_[for_all ? 0 : 1].entries; }
   uint32_t called() const { return called_; }
 
 private:
@@ -70,22 +75,27 @@ private:
     std::vector<Label> labels; // of segments, with what they begin with held
     std::vector<Label> loads;  // ... with nothing held
     std::vector<HeldValues> held;
+    std::vector<Label> entries;
   };
   Copy& copy() { return copies_[all_ ? 0 : 1]; }
 
   // --- segments
 
+  bool has_code(const Segment& segment) const { return all_ ? segment.for_all : segment.for_some; }
+
   // What a segment to which others jump begins with.
   HeldValues held_at(uint32_t s) const {
-    const uint32_t zone = unit_.segments[s].zone;
-    return zone == kNoZone ? HeldValues{} : e_.held_in_zone(unit_.zones[zone]);
+    const Segment& segment = unit_.segments[s];
+    const bool holds = segment.zone != kNoZone && has_code(segment);
+    return holds ? e_.held_in_zone(unit_.zones[segment.zone]) : HeldValues{};
   }
 
   void emit_segments() {
     bool falls = false;
     for (uint32_t s = 0; s < unit_.segments.size(); ++s) {
       const Segment& segment = unit_.segments[s];
-      const bool inherits = falls && !segment.is_jumped_to && (all_ || segment.join_point == kNoJoinPoint) &&
+      const bool inherits = falls && !segment.is_jumped_to && has_code(segment) &&
+                            (all_ || segment.join_point == kNoJoinPoint) &&
                             (s == 0 || unit_.segments[s - 1].zone == segment.zone);
       if (!inherits) {
         const HeldValues held = held_at(s);
@@ -99,8 +109,11 @@ private:
       copy().held[s] = e_.held();
       a.bind(copy().labels[s]);
       segment_ = s;
-      emit_segment(segment);
-      falls = segment.next != kNoSegment;
+      if (has_code(segment))
+        emit_segment(segment);
+      else
+        emit_way_out(segment);
+      falls = has_code(segment) && segment.next != kNoSegment;
     }
   }
 
@@ -128,6 +141,13 @@ private:
     e_.mode(kHostDefaultMode);
     if (segment.next == kNoSegment && falls_through(code_, code_.insts[segment.end - 1]))
       leave_at(segment.end, 0, 0);
+  }
+
+  // In place of a segment's code.
+  void emit_way_out(const Segment& segment) {
+    if (!all_ && segment.join_point != kNoJoinPoint)
+      emit_join(segment);
+    leave_at(segment.begin, 0, 0);
   }
 
   bool counts_for_all(const DecodedInst& in) const { return in.source != ptx::kNone && !in.guarded; }
@@ -512,9 +532,9 @@ private:
 
   // --- in and out
 
-  void emit_entry(uint32_t s) {
-    entries_.push_back(a.newLabel());
-    a.bind(entries_.back());
+  // rax: where the code goes on, with nothing held.
+  void emit_enter() {
+    a.bind(enter_);
     for (const x86::Gp& reg : {x86::rbx, x86::rbp, x86::r12, x86::r13, x86::r14, x86::r15})
       a.push(reg);
     a.sub(x86::rsp, kScratchBytes + 8); // a multiple of 16
@@ -524,17 +544,23 @@ private:
     a.mov(x86::r14d, e_.member(x_.mask));
     a.mov(x86::r15, e_.member(x_.executed));
     a.xor_(x86::ebp, x86::ebp);
-    a.mov(x86::rax, reinterpret_cast<uint64_t>(join_pcs_));
-    a.mov(e_.member(x_.compiled.join_pcs), x86::rax);
-    a.cmp(x86::r14d, -1);
-    a.jne(copies_[1].loads[s]);
-    for (const int i : {0, 1}) {
-      a.bind(copies_[i].loads[s]);
-      e_.forget_held();
-      HeldValues held = copies_[i].held[s];
-      e_.change_held(held);
-      a.jmp(copies_[i].labels[s]);
+    a.mov(x86::rcx, reinterpret_cast<uint64_t>(join_pcs_));
+    a.mov(e_.member(x_.compiled.join_pcs), x86::rcx);
+    a.jmp(x86::rax);
+  }
+
+  void emit_entry(uint32_t s, Copy& copy) {
+    const bool has_code = &copy == &copies_[0] ? unit_.segments[s].for_all : unit_.segments[s].for_some;
+    if (has_code) {
+      copy.entries[s] = a.newLabel();
+      a.bind(copy.entries[s]);
+      a.lea(x86::rax, x86::ptr(copy.loads[s]));
+      a.jmp(enter_);
     }
+    a.bind(copy.loads[s]);
+    e_.forget_held();
+    e_.change_held(copy.held[s]);
+    a.jmp(copy.labels[s]);
   }
 
   // Nothing follows a function's end.
@@ -606,7 +632,7 @@ private:
   std::shared_ptr<After> after_; // of the current instruction; null: nobody jumps there
   Label leave_;
   Label dispatch_ = a.newLabel();
-  std::vector<Label> entries_;
+  Label enter_ = a.newLabel();
 };
 
 } // namespace
@@ -627,8 +653,10 @@ Generated generate(const Unit& unit, const Liveness& liveness, const uint32_t* j
       holder.copyFlattenedData(pages->data(), pages->bytes()) != asmjit::kErrorOk ||
       !pages->make_executable())
     return made;
-  for (const Label& label : generator.entries())
-    made.entries.push_back(pages->data() + holder.labelOffset(label));
+  for (const bool for_all : {true, false})
+    for (const Label& label : generator.entries(for_all))
+      (for_all ? made.entries_for_all : made.entries_for_some)
+          .push_back(label.isValid() ? pages->data() + holder.labelOffset(label) : nullptr);
   made.called = generator.called();
   made.pages = std::move(pages);
   return made;

@@ -16,8 +16,9 @@ namespace lemma::vgpu {
 
 struct Generated {
   std::unique_ptr<CodePages> pages; // null: it could not be made
-  std::vector<std::byte*> entries;  // by segment: a CompiledEntry
-  uint32_t called = 0;              // instructions that their handlers do
+  // By segment, each a CompiledEntry; null where the segment has no such code.
+  std::vector<std::byte*> entries_for_all, entries_for_some;
+  uint32_t called = 0; // instructions that their handlers do
 };
 
 // `join_pcs`: of the unit, where they stay as long as the code. `example`: any Exec whose parts are there;

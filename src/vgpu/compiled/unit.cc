@@ -175,14 +175,14 @@ uint32_t Unit::segment_at(uint32_t pc) const {
   return at != segments.end() && at->begin == pc ? static_cast<uint32_t>(at - segments.begin()) : kNoSegment;
 }
 
-Unit find_unit(const Code& code, uint32_t pc, const std::function<bool(uint32_t)>& has_run,
+Unit find_unit(const Code& code, uint32_t pc, const std::function<void(Segment&)>& choose,
                uint32_t parts_of_registers) {
   Unit unit;
   unit.code = &code;
   unit.segments = segments_of(code);
   take_window(unit.segments, pc);
-  std::erase_if(unit.segments,
-                [&](const Segment& segment) { return segment.begin != pc && !has_run(segment.begin); });
+  std::ranges::for_each(unit.segments, choose);
+  std::erase_if(unit.segments, [](const Segment& segment) { return !segment.for_all && !segment.for_some; });
   connect(unit);
   find_zones(unit, parts_of_registers);
   return unit;

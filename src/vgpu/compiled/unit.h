@@ -35,6 +35,9 @@ struct Segment {
   bool is_jumped_to = false;    // by one of the unit
   uint32_t join_point = kNoJoinPoint; // which one it is
   uint32_t zone = kNoZone;            // the innermost loop
+  // Whether it has code for a part of the warp that is all 32 lanes, and for fewer. Where it has none the
+  // code returns.
+  bool for_all = true, for_some = true;
 };
 
 // All of a function, as if each were alone.
@@ -56,10 +59,11 @@ struct Unit {
   uint32_t segment_at(uint32_t pc) const; // that begins there; kNoSegment: none
 };
 
-// The segments around `pc`, which begins one, of those for which `has_run(pc)`. `parts_of_registers`: a zone
-// has so many registers of the host at most, each of 64 bytes. At most kMostInUnit instructions.
+// The segments around `pc`, which begins one, of those that `choose` gives code: it sets Segment::for_all and
+// for_some. `parts_of_registers`: a zone has so many registers of the host at most, each of 64 bytes. At most
+// kMostInUnit instructions.
 inline constexpr uint32_t kMostInUnit = 4000;
-Unit find_unit(const Code& code, uint32_t pc, const std::function<bool(uint32_t)>& has_run,
+Unit find_unit(const Code& code, uint32_t pc, const std::function<void(Segment&)>& choose,
                uint32_t parts_of_registers);
 
 // Where the instruction goes to if it is a branch to one place, or a jump that the decoder has made.

@@ -554,7 +554,7 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
     const DecodedInst& in = insts[x.pc];
     if (!careful && in.begins_segment && !exactly && visits_before_compiling_ != kNeverCompiled) {
       const uint64_t before = x.executed;
-      if (const CompiledEntry entry = x.code->compiled->find(x, x.pc, visits_before_compiling_)) {
+      if (const CompiledEntry entry = x.code->compiled->find(x, x.pc, mask, visits_before_compiling_)) {
         x.compiled.end = end;
         x.compiled.meeting = meeting;
         step = static_cast<Step>(entry(&x));

@@ -185,7 +185,9 @@ public:
     std::memcpy(at(slots_.back()), &guard, sizeof(guard));
     x.mask = variant_.guarded && active % 2 == 0 ? kAllLanes : active;
     guard_ = active; // the next time
-    const uint32_t step = reinterpret_cast<CompiledEntry>(code_of_host_.entries[0])(&x);
+    const auto& entries =
+        x.mask == kAllLanes ? code_of_host_.entries_for_all : code_of_host_.entries_for_some;
+    const uint32_t step = reinterpret_cast<CompiledEntry>(entries[0])(&x);
     EXPECT_EQ(step, static_cast<uint32_t>(Step::jumped));
     EXPECT_EQ(x.pc, 1u);
     EXPECT_EQ(x.executed, 1u);
