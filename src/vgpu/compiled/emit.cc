@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace lemma::vgpu {
 
@@ -258,16 +257,14 @@ void Emit::mode(uint32_t mode) {
 // --- the pool
 
 x86::Mem Emit::pooled(std::span<const std::byte> bytes) {
-  size_t at = 0;
-  while (at < pool_.size() &&
-         !(at + bytes.size() <= pool_.size() && std::memcmp(&pool_[at], bytes.data(), bytes.size()) == 0))
-    at += bytes.size();
-  if (at >= pool_.size()) {
-    at = (pool_.size() + bytes.size() - 1) / bytes.size() * bytes.size();
-    pool_.resize(at);
+  const auto [place, is_new] = pool_places_.try_emplace(
+      std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), pool_.size());
+  if (is_new) {
+    place->second = (pool_.size() + bytes.size() - 1) / bytes.size() * bytes.size();
+    pool_.resize(place->second);
     pool_.insert(pool_.end(), bytes.begin(), bytes.end());
   }
-  return x86::ptr(pool_label_, static_cast<int32_t>(at), static_cast<uint32_t>(bytes.size()));
+  return x86::ptr(pool_label_, static_cast<int32_t>(place->second), static_cast<uint32_t>(bytes.size()));
 }
 
 x86::Mem Emit::broadcast32(uint32_t value) {

@@ -31,6 +31,8 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace lemma::vgpu {
@@ -255,6 +257,7 @@ private:
   } masks_; // what k1 .. k4 hold; lane_bytes 0: nothing known
   std::vector<Aside> asides_;
   std::vector<std::byte> pool_;
+  std::unordered_map<std::string, size_t> pool_places_; // by the bytes that are there
   asmjit::Label pool_label_;
 };
 
