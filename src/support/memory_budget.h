@@ -71,6 +71,13 @@ public:
     budget_->take(bytes, what);
     bytes_ += bytes;
   }
+  // False: there is not so much left.
+  bool try_take(uint64_t bytes) {
+    if (budget_ && !budget_->try_take(bytes))
+      return false;
+    bytes_ += budget_ ? bytes : 0;
+    return true;
+  }
   void give_back(uint64_t bytes) {
     if (!budget_)
       return;

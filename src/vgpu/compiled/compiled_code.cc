@@ -4,6 +4,7 @@
 #include "vgpu/compiled/generate.h"
 #include "vgpu/handlers/arithmetic/levels.h"
 
+#include <cstdlib>
 #include <string>
 
 namespace lemma::vgpu {
@@ -29,15 +30,18 @@ CompiledCode::Spot* CompiledCode::make_spots() {
 }
 
 CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, bool for_all, uint32_t visits_before) {
+  if (gave_up_.load(std::memory_order_relaxed))
+    return nullptr;
   const std::unique_lock lock(compiling_, std::try_to_lock);
-  if (!lock || gave_up_)
+  if (!lock)
     return nullptr;
   Spot* const spots = spots_.load();
   const auto entry = [&] { return (for_all ? spots[pc].all : spots[pc].some).entry.load(); };
   if (entry())
     return entry();
   const auto has_run = [&](const Way& way) {
-    return visits_before == 0 || way.visits.load(std::memory_order_relaxed) > visits_before / kWarm;
+    return visits_before == 0 || way.entry.load(std::memory_order_relaxed) ||
+           way.visits.load(std::memory_order_relaxed) > visits_before / kWarm;
   };
   const auto choose = [&](Segment& segment) {
     const Spot& spot = spots[segment.begin];
@@ -46,10 +50,12 @@ CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, bool for_all, uint32_t
   };
   const Unit unit = find_unit(code_, pc, choose, kPartsOfZone);
   join_pcs_.push_back(unit.join_pcs);
-  if (!liveness_)
+  if (!liveness_) {
     liveness_ = std::make_unique<Liveness>(code_);
+    taken_ = MemoryShare(x.launch->memory->budget());
+  }
   Generated made = generate(unit, *liveness_, join_pcs_.back().data(), x);
-  if (!made.pages) {
+  if (!made.pages || !taken_.try_take(made.pages->bytes())) {
     gave_up_ = true;
     return nullptr;
   }
@@ -64,11 +70,25 @@ CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, bool for_all, uint32_t
   }
   pages_.push_back(std::move(made.pages));
   gave_up_ = pages_.size() == kMostUnits;
+  turns_.fetch_add(1, std::memory_order_relaxed);
   return entry();
 }
 
 uint32_t visits_before_compiling(Engine engine) {
-  return engine == Engine::compiled && can_compile() ? 0 : UINT32_MAX;
+  static const bool can = can_compile();
+  static const uint32_t after = [] {
+    const char* const text = std::getenv("LEMMA_COMPILE_AFTER");
+    return text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : kVisits;
+  }();
+  switch (engine) {
+  case Engine::compiled:
+    return can ? 0 : kNeverCompiled;
+  case Engine::automatic:
+    return can ? after : kNeverCompiled;
+  case Engine::interpreter:
+    break;
+  }
+  return kNeverCompiled;
 }
 
 bool can_compile(std::string* why_not) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "lemma/launch.h"
+#include "support/memory_budget.h"
 #include "vgpu/code/code.h"
 
 #include <atomic>
@@ -43,7 +44,7 @@ public:
     if (const CompiledEntry entry = way.entry.load(std::memory_order_acquire)) [[likely]]
       return entry;
     const uint32_t visits = way.visits.load(std::memory_order_relaxed);
-    if (visits < visits_before) [[likely]] {
+    if (visits < uint64_t{visits_before} * turns_.load(std::memory_order_relaxed)) [[likely]] {
       way.visits.store(visits + 1, std::memory_order_relaxed);
       return nullptr;
     }
@@ -64,14 +65,19 @@ private:
 
   const Code& code_;
   std::atomic<Spot*> spots_{nullptr}; // by pc; made when the function first runs
+  // Units so far and 1: each is made of all that has run, and so has to pay for itself the more.
+  std::atomic<uint32_t> turns_{1};
   std::mutex compiling_;
+  MemoryShare taken_; // for pages
   std::unique_ptr<Liveness> liveness_; // made with the first unit
   std::vector<std::unique_ptr<CodePages>> pages_;
   std::vector<std::vector<uint32_t>> join_pcs_; // of units; their code names them
-  bool gave_up_ = false;
+  std::atomic<bool> gave_up_{false};
 };
 
-// So often does a segment run in the interpreter before it is compiled; UINT32_MAX: never.
+// So often does a segment run in the interpreter before it is compiled; kNeverCompiled: never. With
+// Engine::automatic what LEMMA_COMPILE_AFTER says.
+inline constexpr uint32_t kNeverCompiled = UINT32_MAX;
 uint32_t visits_before_compiling(Engine engine);
 
 // Whether this build and this host have a compiler; else why not.

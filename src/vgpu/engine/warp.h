@@ -10,6 +10,7 @@
 // Tests: tests/unit/vgpu/core_test.cc, tests/programs/divergence.
 #pragma once
 
+#include "vgpu/compiled/compiled_code.h"
 #include "vgpu/engine/exec.h"
 
 namespace lemma::vgpu {
@@ -76,8 +77,7 @@ private:
   Launch& launch_;
   Exec exec_;
   Tells tells_ = Tells::nothing; // the observer of the warp that runs
-  static constexpr uint32_t kNeverCompiled = UINT32_MAX;
-  uint32_t visits_before_compiling_ = kNeverCompiled;               // of a segment, in this turn
+  uint32_t visits_before_compiling_ = kNeverCompiled; // of a segment, in this turn
   const bool other_path_first_;                                     // Schedule::other_path_first
   std::unordered_map<const Code*, std::vector<bool>> block_begins_; // by instruction of the text; for that
 };
