@@ -11,8 +11,9 @@ namespace lemma::vgpu {
 namespace {
 
 constexpr size_t kMostUnits = 64; // of a function, each made anew where more of it runs
-constexpr uint32_t kWarm =
-    16; // what has run a sixteenth of the visits before compiling is compiled with the rest
+// Executions of a segment by the interpreter, after which the time pays that it takes to compile it; what has
+// a part of that is compiled with it.
+constexpr uint32_t kVisits = 256, kWarm = 16;
 
 } // namespace
 
