@@ -9,7 +9,8 @@
 //   V >> a = C0 + C1 * hi + ((C1 * lo + k * C2 * square(x) + R) >> a)
 //
 // where C1 less a number that all rows share has 16 bits, so that one VPMADDWD makes both products of the
-// last sum; C0 + C1 * hi comes from a table, and with it what the exponent and the shared number need.
+// last sum, and another one C1 * hi. With C0 comes what the exponent and the shared number need. A table of
+// 128 rows is 8 registers of the host, in which VPERMI2D looks up 16 lanes at once: a gather loads each.
 //
 // Tests: tests/unit/vgpu/approximate_test.cc, compiled_test.cc.
 #include "vgpu/compiled/emit_approximate.h"
@@ -27,8 +28,8 @@ using isa::Qual;
 using isa::Type;
 
 constexpr uint32_t kApproximateNan = 0x7fffffff;
-constexpr int kXBits = 17;         // of x
-constexpr size_t kSegments = 1024; // rows and hi
+constexpr int kXBits = 17; // of x
+constexpr size_t kMostRows = 128;
 
 constexpr int32_t kRcpRows[] = {
 #include "numeric/mufu/rcp.inc"
@@ -43,32 +44,27 @@ constexpr int32_t kEx2Rows[] = {
 #include "numeric/mufu/ex2.inc"
 };
 
-// A function: V >> 2 + a is its significand, 2^23 to 2^24. An element of the table has
+// A function: V >> 2 + a is its significand, 2^23 to 2^24. An element of `slopes` has
 //
-//   | 31..16 k * C2 | 15..0 C1 - shared | 31..0 C0 + (C1 - shared) * hi + the rest |
-struct Segment {
-  uint32_t whole = 0;
-  uint32_t slopes = 0;
-};
+//   | 31..16 k * C2 | 15..0 C1 - shared |
 struct Interpolator {
   int a = 0;
   uint32_t r = 0;
-  std::array<Segment, kSegments> segments{};
+  size_t rows = 0;
+  alignas(kPartBytes) std::array<uint32_t, kMostRows> whole{}; // C0 and the rest
+  alignas(kPartBytes) std::array<uint32_t, kMostRows> slopes{};
 };
 // `fold`: what is added to C0 for a row, modulo 2^32.
 template <class Fold, size_t kCount>
 constexpr Interpolator interpolator(const int32_t (&rows)[kCount], int a, int k, uint32_t r, int shared,
                                     Fold fold) {
-  Interpolator made{.a = a, .r = r};
-  for (size_t i = 0; i < (kCount / 3) << (kXBits - a); ++i) {
-    const size_t row = i >> (kXBits - a);
-    const int32_t hi = static_cast<int32_t>(i & ((1u << (kXBits - a)) - 1));
+  Interpolator made{.a = a, .r = r, .rows = kCount / 3};
+  for (size_t row = 0; row < made.rows; ++row) {
     const int32_t c1 = rows[3 * row + 1] - shared, c2 = k * rows[3 * row + 2];
     if (c1 != static_cast<int16_t>(c1) || c2 != static_cast<int16_t>(c2))
       std::abort(); // no constant then
-    made.segments[i].whole =
-        static_cast<uint32_t>(rows[3 * row] + c1 * hi) + fold(static_cast<uint32_t>(row));
-    made.segments[i].slopes = static_cast<uint32_t>(c2) << 16 | (static_cast<uint32_t>(c1) & 0xffff);
+    made.whole[row] = static_cast<uint32_t>(rows[3 * row]) + fold(static_cast<uint32_t>(row));
+    made.slopes[row] = static_cast<uint32_t>(c2) << 16 | (static_cast<uint32_t>(c1) & 0xffff);
   }
   return made;
 }
@@ -94,9 +90,9 @@ public:
   Approximation(Emit& e, uint32_t mode) : e_(e), a(e.a) {
     e.mode(mode);
     s_ = e.source(0);
-    for (TwoParts* parts : {&v_, &w_, &t_, &u_})
+    for (TwoParts* parts : {&v_, &w_, &t_, &u_, &slopes_})
       *parts = {e.temporary(), e.temporary()};
-    for (x86::Zmm* one : {&y_, &square_, &slopes_})
+    for (x86::Zmm* one : {&x_, &y_, &square_})
       *one = e.temporary();
   }
 
@@ -123,43 +119,52 @@ private:
     return d;
   }
 
-  // w = V >> a less the shared slope, of v: | rows | 16..0 x |.
+  // w = V >> a less the shared slope, of v: | rows | 16..0 x |; what is above the rows is anything.
   void interpolate(const Interpolator& of) {
     emit_squares(e_, square_, v_, t_, y_);
-    const x86::KReg even = x86::k6, odd = x86::k7;
-    a.mov(x86::eax, 0x5555);
-    a.kmovw(even, x86::eax);
-    a.knotw(odd, even);
-    a.mov(x86::rax, reinterpret_cast<uint64_t>(of.segments.data()));
+    for (size_t part = 0; part < 2; ++part)
+      a.vpsrld(t_[part], v_[part], kXBits);
+    look_up(w_, of.whole, of.rows);
+    look_up(slopes_, of.slopes, of.rows);
     for (size_t part = 0; part < 2; ++part) {
-      // Of the even lanes and of the odd ones, 64 bits each: it is the loads that take time.
-      const x86::Zmm &index = t_[0], &of_even = t_[1], &of_odd = slopes_;
-      a.vpsrld(index, v_[part], of.a);
-      a.vpandd(index, index, e_.broadcast32(kSegments - 1));
-      a.vpsrlq(y_, index, 32);
-      a.k(even).z().vmovdqa32(index, index);
-      gather(of_even, index);
-      gather(of_odd, y_);
-      a.vmovdqa64(w_[part], of_even);
-      a.k(odd).vmovsldup(w_[part], of_odd);
-      a.k(even).vmovshdup(of_odd, of_even);
       // Words: the lower bits of x, the square.
       if (part == 0)
         a.vpslld(t_[0], square_, 16);
       else
         a.vpandd(t_[0], square_, e_.broadcast32(0xffff0000));
       a.vpternlogd(t_[0], v_[part], e_.broadcast32((1u << of.a) - 1), 0xf8); // | (v & mask)
-      a.vpmaddwd(t_[0], t_[0], slopes_);
+      a.vpsrld(t_[1], v_[part], of.a);
+      a.vpandd(t_[1], t_[1], e_.broadcast32((1u << (kXBits - of.a)) - 1));
+      a.vpmaddwd(t_[0], t_[0], slopes_[part]);
+      a.vpmaddwd(t_[1], t_[1], slopes_[part]);
       a.vpaddd(t_[0], t_[0], e_.broadcast32(of.r));
       a.vpsrad(t_[0], t_[0], of.a);
+      a.vpaddd(w_[part], w_[part], t_[1]);
       a.vpaddd(w_[part], w_[part], t_[0]);
     }
   }
 
-  void gather(const x86::Zmm& to, const x86::Zmm& index) {
-    a.kxnorw(x86::k5, x86::k5, x86::k5);
-    a.vpxord(to, to, to);
-    a.k(x86::k5).vpgatherqq(to, x86::ptr(x86::rax, index, 3));
+  // to = the elements of the lower bits of t. Overwrites x, y.
+  void look_up(const TwoParts& to, const std::array<uint32_t, kMostRows>& table, size_t rows) {
+    constexpr size_t kOfTwo = 32; // that two registers have
+    a.mov(x86::rax, reinterpret_cast<uint64_t>(table.data()));
+    for (size_t two = 0; two < rows / kOfTwo; ++two) {
+      const auto at = static_cast<int32_t>(two * 2 * kPartBytes);
+      a.vmovdqa64(y_, x86::zmmword_ptr(x86::rax, at));
+      for (size_t part = 0; part < 2; ++part) {
+        const x86::Zmm& found = two == 0 ? to[part] : x_;
+        a.vmovdqa64(found, t_[part]);
+        a.vpermi2d(found, y_, x86::zmmword_ptr(x86::rax, at + kPartBytes));
+        if (two == 0)
+          continue;
+        // What the third two have found for rows of the fourth, these overwrite.
+        const x86::KReg mask = x86::k5;
+        a.vptestmd(mask, t_[part], e_.broadcast32(two == 1 ? 32 : 64));
+        if (two == 3)
+          a.k(mask).vptestmd(mask, t_[part], e_.broadcast32(32));
+        a.k(mask).vmovdqa32(to[part], x_);
+      }
+    }
   }
 
   // Of magnitudes from 2^-126 to 2^126, to d or w.
@@ -223,13 +228,13 @@ private:
       a.korw(kTests[static_cast<size_t>(part)], kTests[static_cast<size_t>(part)], x86::k7);
     }
     e_.leave_if_any(slow_);
-    a.vbroadcastss(slopes_, e_.number32(k128)); // whose power is infinite
+    a.vbroadcastss(x_, e_.number32(k128)); // whose power is infinite
     // Of a negative number the complement: the one's if there is a fraction, so that the whole part is
     // rounded down.
     a.vpternlogd(y_, y_, y_, 0xff);
     for (int part = 0; part < 2; ++part) {
       const x86::Zmm& v = v_[static_cast<size_t>(part)];
-      a.vminps(v, slopes_, s_[part]);
+      a.vminps(v, x_, s_[part]);
       a.vmulps(v, v, e_.broadcast32(kTwoTo23));
       a.vcvttps2dq(v, v);
       a.vpmovd2m(x86::k5, v);
@@ -264,8 +269,8 @@ private:
   Emit& e_;
   x86::Assembler& a;
   Value s_;
-  TwoParts v_, w_, t_, u_;
-  x86::Zmm y_, square_, slopes_;
+  TwoParts v_, w_, t_, u_, slopes_;
+  x86::Zmm x_, y_, square_;
   Label slow_;
 };
 
