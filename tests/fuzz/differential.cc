@@ -1,5 +1,5 @@
 // differential [--programs N] [--first SEED] [--jobs N] [--batch N] [--device cuda] [--optimization 4]
-//              [--keep FOLDER]
+//              [--keep FOLDER] [--engine auto]
 //
 // Runs the defined programs of the seeds FIRST, FIRST + 1, ... on the virtual GPU and on another device, and
 // compares all that they store, bit for bit. BATCH programs make a module; JOBS processes share the work. A
@@ -9,9 +9,10 @@
 // with what each device stored. Ends with 1 if one differs so, or if nothing was compared.
 //
 // --device cpu compares compiled code of the virtual GPU with its interpreter, under another seed and with
-// asynchronous operations late, which needs no GPU. --device none only runs the programs, all of which must
-// end well. differential --print SEED: the program.
+// asynchronous operations late, and how many instructions both execute under the same; it needs no GPU.
+// --device none only runs the programs, all of which must end well. differential --print SEED: the program.
 #include "generate/defined.h"
+#include "lemma/engine.h"
 #include "lemma/lemma.h"
 #include "numeric/hash.h"
 
@@ -48,6 +49,7 @@ struct Options {
   uint64_t batch = 100;
   std::string device = "cuda";
   unsigned optimization = kOptimized;
+  Engine engine = Engine::compiled; // of the virtual GPU
   std::filesystem::path keep = ".";
 };
 
@@ -62,10 +64,22 @@ struct Counts { // shared by the processes
   std::array<std::atomic<uint64_t>, 256> batch{}; // that each process works on: its first seed
 };
 
+// What a program has done.
+struct Outcome {
+  Bytes stored;
+  std::pair<uint64_t, uint64_t> executed; // warp instructions, and those of lanes; of a GPU none
+};
+
+// How the virtual GPU runs programs: the first of two, the one that it is compared with, and the same as the
+// first by the interpreter.
+enum class Way : uint8_t { first, other, interpreted };
+
 // One device with the buffers of a program.
 class Runner {
 public:
-  Runner(Device device, bool other) : device_(std::move(device)), other_(other) {
+  Engine first_engine = Engine::compiled;
+
+  explicit Runner(Device device) : device_(std::move(device)) {
     in_ = take(device_.allocate(size_t{DefinedProgram::kThreads} * DefinedProgram::kInputBytes));
     out_ = take(device_.allocate(kOutputBytes));
   }
@@ -83,19 +97,18 @@ public:
     return {};
   }
 
-  // What the program stored, or why not.
-  Result<Bytes, std::string> run(const DefinedProgram& program) {
+  // What the program has done, or why not.
+  Result<Outcome, std::string> run(const DefinedProgram& program, Way way) {
     auto kernel = module_->kernel(program.name());
     if (!kernel)
       return Unexpected<std::string>{kernel.error().text};
     if (!in_.copy_from(program.inputs()) || !out_.fill(0))
       return Unexpected<std::string>{"the device takes no memory"};
     LaunchConfig config{.block = {DefinedProgram::kThreads, 1, 1}, .max_instructions = 1000000, .workers = 1};
-    config.engine = Engine::compiled;
-    if (other_) {
+    config.engine = way == Way::first ? first_engine : Engine::interpreter;
+    if (way == Way::other) {
       config.seed = 1;
       config.async = AsyncMode::late;
-      config.engine = Engine::interpreter;
     }
     const auto report = kernel->launch(config, {in_, out_});
     if (!report)
@@ -107,10 +120,12 @@ public:
     if (report->uninitialized_reads)
       return Unexpected<std::string>{"it reads what was never written: " +
                                      report->uninitialized.front().what};
-    Bytes out(kOutputBytes);
-    if (!out_.copy_to(out))
+    Outcome outcome{.stored = Bytes(kOutputBytes),
+                    .executed = {report->stats.warp_instructions.value_or(0),
+                                 report->stats.lane_instructions.value_or(0)}};
+    if (!out_.copy_to(outcome.stored))
       return Unexpected<std::string>{"the device gives no memory back"};
-    return out;
+    return outcome;
   }
 
 private:
@@ -124,7 +139,6 @@ private:
   }
 
   Device device_;
-  bool other_;
   Buffer in_, out_;
   std::optional<Module> module_;
 };
@@ -132,7 +146,8 @@ private:
 class Comparison {
 public:
   Comparison(const Options& options, Counts& counts, unsigned job)
-      : options_(options), counts_(counts), job_(job), virtual_gpu_(open("cpu"), false) {
+      : options_(options), counts_(counts), job_(job), virtual_gpu_(open("cpu")) {
+    virtual_gpu_.first_engine = options.engine;
     open_other();
   }
 
@@ -163,7 +178,7 @@ private:
   void open_other() {
     other_.reset();
     if (options_.device != "none")
-      other_.emplace(open(options_.device), true);
+      other_.emplace(open(options_.device));
   }
 
   std::string load(std::span<const DefinedProgram> programs, unsigned optimization) {
@@ -189,24 +204,26 @@ private:
     std::vector<DefinedProgram*> differing;
     for (DefinedProgram& program : programs) {
       counts_.statements += program.live_statements();
-      const auto expected = virtual_gpu_.run(program);
+      const auto expected = virtual_gpu_.run(program, Way::first);
       if (!expected) {
         fail(program, "the virtual GPU: " + expected.error());
         continue;
       }
-      counts_.hash += numeric::hash128(expected->data(), expected->size()).low;
+      counts_.hash += numeric::hash128(expected->stored.data(), expected->stored.size()).low;
+      if (options_.device == "cpu" && !counts_as_interpreted(program, *expected))
+        continue;
       if (!other_) {
         ++counts_.compared;
         continue;
       }
-      const auto actual = other_->run(program);
+      const auto actual = other_->run(program, Way::other);
       if (!actual) {
-        settle_failure(program, *expected, actual.error());
+        settle_failure(program, expected->stored, actual.error());
         (void)load(programs, options_.optimization);
         continue;
       }
       ++counts_.compared;
-      if (*actual != *expected)
+      if (actual->stored != expected->stored)
         differing.push_back(&program);
     }
     for (DefinedProgram* program : differing)
@@ -220,12 +237,25 @@ private:
       }
   }
 
+  // Whether the interpreter executes as many instructions; else it fails.
+  bool counts_as_interpreted(const DefinedProgram& program, const Outcome& compiled) {
+    const auto interpreted = virtual_gpu_.run(program, Way::interpreted);
+    if (interpreted && interpreted->executed == compiled.executed)
+      return true;
+    fail(program, interpreted ? fmt::format("compiled code executes {} and {} instructions, the interpreter "
+                                            "{} and {}",
+                                            compiled.executed.first, compiled.executed.second,
+                                            interpreted->executed.first, interpreted->executed.second)
+                              : "the interpreter: " + interpreted.error());
+    return false;
+  }
+
   // The other device may be lost: it is opened anew.
   void settle_failure(const DefinedProgram& program, const Bytes& expected, const std::string& why) {
     open_other();
     if (load({&program, 1}, kAsWritten).empty()) {
-      const auto as_written = other_->run(program);
-      if (as_written && *as_written == expected) {
+      const auto as_written = other_->run(program, Way::other);
+      if (as_written && as_written->stored == expected) {
         ++counts_.compared;
         ++counts_.optimized;
         keep("optimized", program, fmt::format("// {}: {}\n", options_.device, why));
@@ -254,16 +284,16 @@ private:
   std::optional<std::string> difference(const DefinedProgram& program) {
     if (!load({&program, 1}, kAsWritten).empty())
       return std::nullopt;
-    const auto expected = virtual_gpu_.run(program);
-    const auto actual = other_->run(program);
+    const auto expected = virtual_gpu_.run(program, Way::first);
+    const auto actual = other_->run(program, Way::other);
     if (!expected || !actual)
       return std::nullopt;
     std::string out;
     size_t words = 0;
     for (size_t at = 0; at < kOutputBytes; at += 4) {
       uint32_t a = 0, b = 0;
-      std::memcpy(&a, expected->data() + at, 4);
-      std::memcpy(&b, actual->data() + at, 4);
+      std::memcpy(&a, expected->stored.data() + at, 4);
+      std::memcpy(&b, actual->stored.data() + at, 4);
       if (a != b && ++words <= 8)
         out +=
             fmt::format("// thread {} {}: virtual GPU {:08x}, {} {:08x}\n", at / DefinedProgram::kOutputBytes,
@@ -365,6 +395,8 @@ int main(int argc, char** argv) {
       options.device = argv[i + 1];
     else if (name == "--optimization")
       options.optimization = static_cast<unsigned>(number());
+    else if (name == "--engine")
+      options.engine = engine_named(argv[i + 1]).value_or(Engine::compiled);
     else if (name == "--keep")
       options.keep = argv[i + 1];
     else if (name == "--print") {

@@ -68,7 +68,7 @@ private:
   // Units so far and 1: each is made of all that has run, and so has to pay for itself the more.
   std::atomic<uint32_t> turns_{1};
   std::mutex compiling_;
-  MemoryShare taken_; // for pages
+  MemoryShare taken_;                  // for pages
   std::unique_ptr<Liveness> liveness_; // made with the first unit
   std::vector<std::unique_ptr<CodePages>> pages_;
   std::vector<std::vector<uint32_t>> join_pcs_; // of units; their code names them

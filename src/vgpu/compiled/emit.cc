@@ -120,6 +120,8 @@ Value Emit::hold(const Slot& slot, bool& was_held, bool is_written) {
 }
 
 Value Emit::load(const Slot& slot) {
+  if (std::ranges::find(overwritten_, place_of(slot)) != overwritten_.end())
+    a.reportError(asmjit::kErrorInvalidState, "a source is asked for after the destination that it is");
   bool was_held = false;
   const Value value = hold(slot, was_held, false);
   if (!was_held)
@@ -142,7 +144,10 @@ Value Emit::destination(int i) {
   const Slot& slot = destination_slot(i);
   if (active_ == Lanes::all) {
     bool was_held = false;
-    return hold(slot, was_held, true);
+    const Value value = hold(slot, was_held, true);
+    if (!was_held)
+      overwritten_.push_back(place_of(slot));
+    return value;
   }
   Value value{.parts = parts_of(slot.bytes), .lane_bytes = slot.bytes};
   for (int part = 0; part < value.parts; ++part)
@@ -308,6 +313,7 @@ void Emit::begin_instruction(uint32_t pc, bool all_lanes) {
 
 void Emit::end_instruction() {
   is_sealed_ = false;
+  overwritten_.clear();
   for (const Written& written : std::exchange(written_, {})) {
     const Value old = load(written.slot);
     for (int i = 0; i < old.parts; ++i) {
@@ -419,6 +425,7 @@ const EmitterTable& emitters() {
     add_convert_emitters(t);
     add_move_emitters(t);
     add_memory_emitters(t);
+    add_warp_emitters(t);
     return t;
   }();
   return table;

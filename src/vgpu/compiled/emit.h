@@ -241,12 +241,13 @@ private:
   Lanes active_ = Lanes::all;
   uint32_t mode_ = kHostDefaultMode;
   HeldValues held_;
-  uint32_t free_ = 0xffffffff; // registers of the host, a bit each
-  uint32_t locked_ = 0;        // ... that the instruction uses
-  uint32_t temporaries_ = 0;   // ... of those its temporaries
-  uint32_t now_ = 0;           // instructions so far
-  bool is_sealed_ = false;     // slow() was asked for
-  std::vector<Held> zone_;     // registers of the zone's values
+  uint32_t free_ = 0xffffffff;     // registers of the host, a bit each
+  uint32_t locked_ = 0;            // ... that the instruction uses
+  uint32_t temporaries_ = 0;       // ... of those its temporaries
+  uint32_t now_ = 0;               // instructions so far
+  bool is_sealed_ = false;         // slow() was asked for
+  std::vector<Place> overwritten_; // by the instruction, without having been loaded
+  std::vector<Held> zone_;         // registers of the zone's values
   uint32_t zone_registers_ = 0;
   std::vector<Written> written_; // by the instruction, under a mask
   struct {
@@ -293,6 +294,7 @@ void add_float_bits_emitters(EmitterTable& table);  // emit_float_bits.cc: copys
 void add_convert_emitters(EmitterTable& table);     // emit_convert.cc: cvt
 void add_move_emitters(EmitterTable& table);        // emit_move.cc: mov cvta
 void add_memory_emitters(EmitterTable& table);      // emit_memory.cc: ld st
+void add_warp_emitters(EmitterTable& table);        // emit_warp.cc: shfl vote activemask redux bar.warp
 
 // Parts of opcodes that several files share.
 bool emit_approximate(Emit& e, const ptx::Instruction& i);     // .approx and .full of f32

@@ -12,6 +12,7 @@
 #include "vgpu/compiled/generate.h"
 
 #include "vgpu/compiled/emit.h"
+#include "vgpu/compiled/parts.h"
 #include "vgpu/compiled/runtime.h"
 #include "vgpu/engine/warp.h"
 
@@ -36,7 +37,7 @@ public:
   Generator(asmjit::CodeHolder& holder, const Unit& unit, const Liveness& liveness, const uint32_t* join_pcs,
             Exec& example)
       : unit_(unit), code_(*unit.code), x_(example), join_pcs_(join_pcs),
-        e_(holder, code_, liveness, example), a(e_.a), leave_(a.newLabel()) {
+        e_(holder, code_, liveness, example), a(e_.a), parts_(e_), leave_(a.newLabel()) {
     e_.make_slow = [this] { return make_slow(); };
     e_.make_skip = [this] { make_skip(); };
   }
@@ -63,7 +64,10 @@ public:
     emit_enter();
     e_.emit_asides();
     emit_leave();
-    emit_dispatch();
+    std::vector<Label> loads;
+    for (const uint32_t pc : unit_.join_pcs)
+      loads.push_back(copies_[1].loads[unit_.segment_at(pc)]);
+    parts_.emit(loads);
     e_.emit_pool();
   }
   // Of the segments, for all lanes or for some; those without code have none that is valid.
@@ -220,6 +224,8 @@ private:
       const Label other = a.newLabel();
       a.test(x86::al, x86::al);
       a.jnz(other);
+      if (is_structural(e_.in()))
+        leave_if_changed(counted, lanes);
       e_.forget_held();
       e_.change_held(after->held);
       e_.mode(after->mode);
@@ -247,7 +253,7 @@ private:
     const DecodedInst& in = e_.in();
     const uint32_t pc = e_.pc();
     called_ += all_;
-    const bool structural = !in.computes && !leaves_parts_alone(in);
+    const bool structural = is_structural(in);
     if (structural && !all_) { // such a handler looks at the warp's splits
       const Label divided = a.newLabel();
       a.cmp(e_.member(x_.compiled.waiting_at), 0);
@@ -279,21 +285,27 @@ private:
       a.bind(other);
       leave_after_call(counted, lanes);
     });
-    if (structural) { // lanes may have come or gone
-      const Label changed = a.newLabel();
-      a.cmp(e_.member(x_.mask), x86::r14d);
-      a.jne(changed);
-      e_.aside([this, changed, counted = counted_after_, lanes = lanes_after_] {
-        a.bind(changed);
-        a.add(e_.member(x_.pc), 1);
-        a.mov(x86::eax, static_cast<uint32_t>(Step::jumped));
-        leave_after_call(counted, lanes);
-      });
-    }
+    if (structural)
+      leave_if_changed(counted_after_, lanes_after_);
     a.bind(done);
     e_.forget_held();
     e_.forget_masks();
   }
+
+  // After a handler that returned Step::next: lanes may have come or gone.
+  void leave_if_changed(uint32_t counted, uint32_t lanes) {
+    const Label changed = a.newLabel();
+    a.cmp(e_.member(x_.mask), x86::r14d);
+    a.jne(changed);
+    e_.aside([this, changed, counted, lanes] {
+      a.bind(changed);
+      a.add(e_.member(x_.pc), 1);
+      a.mov(x86::eax, static_cast<uint32_t>(Step::jumped));
+      leave_after_call(counted, lanes);
+    });
+  }
+
+  bool is_structural(const DecodedInst& in) const { return !in.computes && !leaves_parts_alone(in); }
 
   // Handlers of which it is known that they look at no other part of the warp.
   bool leaves_parts_alone(const DecodedInst& in) const {
@@ -370,6 +382,15 @@ private:
   void go(uint32_t pc, uint32_t s, bool backward) {
     if (backward)
       emit_backward_jump(pc);
+    if (backward && !all_) { // others may be there, or between
+      const Label others = a.newLabel();
+      a.cmp(e_.member(x_.compiled.others_below), 0);
+      a.jne(others);
+      e_.aside([this, others, pc] {
+        a.bind(others);
+        leave_at(pc, 0, 0);
+      });
+    }
     if (s == kNoSegment) {
       leave_at(pc, 0, 0);
       return;
@@ -389,9 +410,10 @@ private:
         e_.aside([this, others, there, s] {
           a.bind(others);
           e_.store_new(unit_.segments[s].begin);
-          a.or_(e_.member(x_.compiled.waiting[there]), x86::r14d);
-          a.bts(e_.member(x_.compiled.waiting_at), there);
-          a.jmp(dispatch_);
+          a.mov(x86::edx, x86::r14d);
+          a.mov(x86::ecx, there);
+          a.call(parts_.wait);
+          a.jmp(parts_.dispatch);
         });
       }
     }
@@ -402,31 +424,43 @@ private:
   // A loop that polls waits: notice_backward_jump(), whose usual case stands here.
   void emit_backward_jump(uint32_t target) {
     const Label slow = a.newLabel(), changed = a.newLabel(), on = a.newLabel();
-    const auto of_split = [this](const auto& member) {
+    const Polling& polling = x_.warp->splits[0].polling;
+    const auto of_polling = [&, this](const auto& member) {
       return member_of(x86::rcx, x_.warp->splits[0], member);
     };
-    const Split& split = x_.warp->splits[0];
+    if (!all_) {
+      const Label divided = a.newLabel(), recorded = a.newLabel();
+      a.mov(x86::rax, e_.member(x_.compiled.remembers));
+      a.andn(x86::rax, x86::rax, e_.member(x_.compiled.waiting_at));
+      a.jnz(divided);
+      a.bind(recorded);
+      e_.aside([this, divided, recorded] {
+        a.bind(divided);
+        a.call(parts_.jump);
+        a.jmp(recorded);
+      });
+    }
     a.mov(x86::rax, e_.member(x_.warp));
     a.mov(x86::rcx, e_.member(x_.split));
     a.imul(x86::rcx, x86::rcx, static_cast<int32_t>(sizeof(Split)));
     a.add(x86::rcx, member_of(x86::rax, *x_.warp, x_.warp->splits, 0,
                               8)); // a vector's first member is where its elements are
     a.mov(x86::rdx, member_of(x86::rax, *x_.warp, x_.warp->effects));
-    a.cmp(x86::rdx, of_split(split.effects_seen));
+    a.cmp(x86::rdx, of_polling(polling.effects_seen));
     a.jne(changed);
-    a.mov(x86::rdx, of_split(split.backward_jumps));
+    a.mov(x86::rdx, of_polling(polling.backward_jumps));
     a.inc(x86::rdx);
-    a.cmp(x86::rdx, of_split(split.quiet_until));
+    a.cmp(x86::rdx, of_polling(polling.quiet_until));
     a.jae(slow);
-    a.mov(of_split(split.backward_jumps), x86::rdx);
+    a.mov(of_polling(polling.backward_jumps), x86::rdx);
     a.bind(on);
-    e_.aside([this, changed, on, of_split, &split] {
+    e_.aside([this, changed, on, of_polling, &polling] {
       a.bind(changed);
-      a.mov(of_split(split.effects_seen), x86::rdx);
-      a.mov(of_split(split.backward_jumps), 1);
-      a.mov(of_split(split.snapshot_pc), ptx::kNone);
-      a.mov(of_split(split.compare_until), 0);
-      a.mov(of_split(split.quiet_until), kFirstSnapshot);
+      a.mov(of_polling(polling.effects_seen), x86::rdx);
+      a.mov(of_polling(polling.backward_jumps), 1);
+      a.mov(of_polling(polling.snapshot_pc), ptx::kNone);
+      a.mov(of_polling(polling.compare_until), 0);
+      a.mov(of_polling(polling.quiet_until), kFirstSnapshot);
       a.jmp(on);
     });
     e_.aside([this, slow, on, target] {
@@ -454,6 +488,7 @@ private:
 
   // r10d: the lanes that jump, r14d: all lanes of the part. Some jump and some do not.
   void emit_divide(const Segment& segment) {
+    const auto here = static_cast<uint32_t>(&segment - unit_.segments.data());
     const uint32_t to = segment.target, next = segment.next;
     const auto join_point = [&](uint32_t s) {
       return s == kNoSegment ? kNoJoinPoint : unit_.segments[s].join_point;
@@ -461,33 +496,38 @@ private:
     // Lanes that jump have executed the branch.
     a.popcnt(x86::eax, x86::r10d);
     if (join_point(to) == kNoJoinPoint || join_point(next) == kNoJoinPoint) {
-      // The interpreter divides it.
-      a.sub(x86::r15, 1);
-      e_.store_new();
-      leave_with(segment.end - 1, Step::jumped);
+      leave_before_branch(segment.end - 1);
       return;
+    }
+    if (to <= here) { // others may be there, or between
+      const Label others = a.newLabel();
+      a.cmp(e_.member(x_.compiled.others_below), 0);
+      a.jne(others);
+      e_.aside([this, others, pc = segment.end - 1] {
+        a.bind(others);
+        leave_before_branch(pc);
+      });
     }
     a.add(x86::rbp, x86::rax);
     const bool jumpers_first = to < next;
     const uint32_t first = jumpers_first ? to : next, later = jumpers_first ? next : to;
-    const uint32_t point = join_point(later);
-    a.mov(x86::ecx, x86::r14d);
-    a.xor_(x86::ecx, x86::r10d); // those that do not jump
-    a.or_(e_.member(x_.compiled.waiting[point]), jumpers_first ? x86::ecx : x86::r10d);
-    a.mov(x86::r14d, jumpers_first ? x86::r10d : x86::ecx);
-    // From now on the part gives way before long.
-    const Label was_divided = a.newLabel();
-    a.cmp(e_.member(x_.compiled.waiting_at), 0);
-    a.jne(was_divided);
-    a.lea(x86::rax, x86::ptr(x86::r15, static_cast<int32_t>(kGiveWayAfter)));
-    a.cmp(x86::rax, e_.member(x_.compiled.end));
-    a.jae(was_divided);
-    a.mov(e_.member(x_.compiled.end), x86::rax);
-    a.bind(was_divided);
-    a.bts(e_.member(x_.compiled.waiting_at), point);
+    a.mov(x86::edx, x86::r14d);
+    a.xor_(x86::edx, x86::r10d); // those that do not jump
+    a.mov(x86::r14d, x86::r10d);
+    if (!jumpers_first)
+      a.xchg(x86::edx, x86::r14d);
+    a.mov(x86::ecx, join_point(later));
+    a.call(parts_.wait);
     e_.store_new(); // the part that waits finds its values in the frame, whatever the other one leaves out
     e_.change_held(copies_[1].held[first]);
     a.jmp(copies_[1].labels[first]);
+  }
+
+  // The interpreter divides the part.
+  void leave_before_branch(uint32_t pc) {
+    a.sub(x86::r15, 1);
+    e_.store_new();
+    leave_with(pc, Step::jumped);
   }
 
   // A part may wait here.
@@ -498,36 +538,13 @@ private:
     a.bind(on);
     e_.aside([this, join, on, point = segment.join_point, s = segment_] {
       a.bind(join);
-      a.or_(x86::r14d, e_.member(x_.compiled.waiting[point]));
-      a.mov(e_.member(x_.compiled.waiting[point]), 0);
-      a.btr(e_.member(x_.compiled.waiting_at), point);
+      a.mov(x86::ecx, point);
+      a.call(parts_.join);
       a.cmp(x86::r14d, -1);
       a.jne(on);
       e_.change_held(copies_[0].held[s]);
       a.jmp(copies_[0].labels[s]);
     });
-  }
-
-  // Of the parts that wait, the one with the lowest pc runs; the frame has everything.
-  void emit_dispatch() {
-    const Label table = a.newLabel();
-    a.bind(dispatch_);
-    a.mov(x86::rax, e_.member(x_.compiled.waiting_at));
-    a.bsf(x86::rcx, x86::rax);
-    a.btr(x86::rax, x86::rcx);
-    a.mov(e_.member(x_.compiled.waiting_at), x86::rax);
-    x86::Mem waiting = e_.member(x_.compiled.waiting, 4);
-    waiting.setIndex(x86::rcx, 2);
-    a.mov(x86::r14d, waiting);
-    a.mov(waiting, 0);
-    a.lea(x86::rax, x86::ptr(table));
-    a.movsxd(x86::rcx, x86::ptr(x86::rax, x86::rcx, 2, 0, 4));
-    a.add(x86::rax, x86::rcx);
-    a.jmp(x86::rax);
-    a.align(asmjit::AlignMode::kData, 8);
-    a.bind(table);
-    for (uint32_t point = 0; point < unit_.join_pcs.size(); ++point)
-      a.embedLabelDelta(copies_[1].loads[unit_.segment_at(unit_.join_pcs[point])], table, 4);
   }
 
   // --- in and out
@@ -623,6 +640,7 @@ private:
   const uint32_t* join_pcs_;
   Emit e_;
   x86::Assembler& a;
+  PartsCode parts_;
   std::array<Copy, 2> copies_; // for all lanes, for some
   bool all_ = true;
   uint32_t segment_ = 0;
@@ -631,7 +649,6 @@ private:
   uint32_t called_ = 0;          // instructions without an emitter
   std::shared_ptr<After> after_; // of the current instruction; null: nobody jumps there
   Label leave_;
-  Label dispatch_ = a.newLabel();
   Label enter_ = a.newLabel();
 };
 

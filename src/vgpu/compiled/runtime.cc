@@ -13,19 +13,27 @@ namespace {
 Step make_splits(Exec& x, Step step) {
   CompiledState& state = x.compiled;
   std::vector<Split>& splits = x.warp->splits;
+  state.ran += x.executed - std::exchange(state.part_begin, x.executed);
   splits[x.split].mask = x.mask;
+  splits[x.split].ran_before_others = state.ran;
   if (step == Step::jumped)
     splits[x.split].pc = x.pc;
   for (; state.waiting_at != 0; state.waiting_at &= state.waiting_at - 1) {
     const int point = std::countr_zero(state.waiting_at);
+    const auto at = static_cast<size_t>(point);
     Split part = splits[x.split];
-    part.mask = std::exchange(state.waiting[static_cast<size_t>(point)], 0);
+    part.mask = std::exchange(state.waiting[at], 0);
     part.pc = state.join_pcs[point];
     part.state = SplitState::ready;
     part.wake = kNever;
+    part.ran_before_others = state.waiting_ran[at];
+    if (state.remembers >> point & 1)
+      part.polling = state.polling[at];
     splits.push_back(std::move(part));
   }
-  return step == Step::jumped ? Step::reschedule : step;
+  state.remembers = 0;
+  state.has_made_splits = true;
+  return step;
 }
 
 template <class F>

@@ -17,6 +17,7 @@
 #include "vgpu/async/wgmma.h"
 #include "vgpu/code/code.h"
 #include "vgpu/engine/callbacks.h"
+#include "vgpu/engine/polling.h"
 #include "vgpu/engine/watch.h"
 #include "vgpu/memory/access.h"
 #include "vgpu/memory/memory.h"
@@ -102,8 +103,6 @@ inline constexpr uint64_t kTicksPerNs = 2;
 inline constexpr uint64_t kTicksPerInstruction = 4; // of a warp
 inline constexpr uint64_t kNever = UINT64_MAX;
 
-inline constexpr uint64_t kFirstSnapshot = 64; // backward jumps, before states are compared: waiting.cc
-
 struct Split {
   LaneMask mask = 0;
   uint32_t pc = 0;
@@ -127,14 +126,8 @@ struct Split {
   // The last test_wait that failed, and Warp::effects then.
   uint32_t failed_test_pc = ptx::kNone;
   uint64_t failed_test_effects = 0;
-  // Detection of loops that only poll; see waiting.cc.
-  uint64_t backward_jumps = 0; // since the last effect
-  uint64_t snapshot = 0;       // hash of the state at a backward jump
-  uint32_t snapshot_pc = ptx::kNone;
-  uint64_t compare_until = 0;            // in backward jumps
-  uint64_t quiet_until = kFirstSnapshot; // none of the backward jumps before that one has anything to do
-  uint64_t effects_seen = 0;             // Warp::effects when backward_jumps was last reset
-  uint64_t last_poll = 0;                // what it waited in last; see WarpRunner::moved
+  Polling polling;        // detection of loops that only poll
+  uint64_t last_poll = 0; // what it waited in last; see WarpRunner::moved
   // Waiting for the clock; see waiting.h.
   uint64_t wake = kNever;      // not ready: when it goes on though nothing else has happened
   uint64_t clock_read_at = 0;  // Warp::effects when it last read a clock, and 1 more; 0: it has not

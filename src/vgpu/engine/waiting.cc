@@ -78,9 +78,9 @@ void make_ready(Split& split) {
 
 void poll_again(const Warp& warp, Split& split) {
   make_ready(split);
-  split.effects_seen = warp.effects;
-  split.compare_until = split.backward_jumps + kComparedAfterWake;
-  split.quiet_until = 0;
+  split.polling.effects_seen = warp.effects;
+  split.polling.compare_until = split.polling.backward_jumps + kComparedAfterWake;
+  split.polling.quiet_until = 0;
 }
 
 // Whether the split has read a clock since the warp last did something.
@@ -112,29 +112,25 @@ void wait_for_clock_too(Exec& x, Split& split) {
 
 bool notice_backward_jump(Exec& x) {
   Split& split = x.warp->splits[x.split];
-  if (split.effects_seen != x.warp->effects) {
-    split.effects_seen = x.warp->effects;
-    split.backward_jumps = 0;
-    split.snapshot_pc = ptx::kNone;
-    split.compare_until = 0;
-    split.quiet_until = kFirstSnapshot;
-  }
-  const uint64_t jumps = ++split.backward_jumps;
-  if (jumps < split.quiet_until)
+  Polling& polling = split.polling;
+  if (polling.effects_seen != x.warp->effects)
+    polling = {.effects_seen = x.warp->effects};
+  const uint64_t jumps = ++polling.backward_jumps;
+  if (jumps < polling.quiet_until)
     return false;
-  if (split.snapshot_pc == x.pc && jumps <= split.compare_until) {
-    if (hash_at_jump(split, x.pc) == split.snapshot) {
+  if (polling.snapshot_pc == x.pc && jumps <= polling.compare_until) {
+    if (hash_at_jump(split, x.pc) == polling.snapshot) {
       split.pc = split.wait_pc = x.pc;
       split.state = SplitState::polling;
       wait_for_clock_too(x, split);
       return true;
     }
   } else if (std::has_single_bit(jumps) && jumps >= kFirstSnapshot * weight(split)) {
-    split.snapshot = hash_at_jump(split, x.pc);
-    split.snapshot_pc = x.pc;
-    split.compare_until = jumps + std::clamp<uint64_t>(jumps / (32 * weight(split)), 2, 256);
+    polling.snapshot = hash_at_jump(split, x.pc);
+    polling.snapshot_pc = x.pc;
+    polling.compare_until = jumps + std::clamp<uint64_t>(jumps / (32 * weight(split)), 2, 256);
   }
-  split.quiet_until = jumps < split.compare_until ? jumps + 1 : std::bit_ceil(jumps + 1);
+  polling.quiet_until = jumps < polling.compare_until ? jumps + 1 : std::bit_ceil(jumps + 1);
   return false;
 }
 

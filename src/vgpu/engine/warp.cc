@@ -28,6 +28,7 @@ bool same_place(const Split& a, const Split& b) {
 // stays taken.
 void take_lanes(Split& into, const Split& from) {
   into.ran_before_others = std::max(into.ran_before_others, from.ran_before_others);
+  into.polling.join(from.polling);
   for (size_t i = 0; i < into.stack.size(); ++i)
     into.stack[i].alloca_bytes = std::max(into.stack[i].alloca_bytes, from.stack[i].alloca_bytes);
 }
@@ -419,14 +420,19 @@ bool WarpRunner::join_meeting_splits() {
   return joined;
 }
 
-// The lowest pc above which the loaded split must stop, since another part of the warp may join it there.
-uint32_t WarpRunner::meeting_pc() const {
+// Where the loaded split must stop, since other parts of the warp may join it: the lowest pc of theirs that
+// is not below its own.
+WarpRunner::Meeting WarpRunner::find_meeting() const {
   const std::vector<Split>& splits = exec_.warp->splits;
-  uint32_t meeting = ptx::kNone;
+  const std::vector<CallFrame>& stack = splits[exec_.split].stack;
+  Meeting meeting;
   for (size_t i = 0; i < splits.size(); ++i)
-    if (i != exec_.split && splits[i].state == SplitState::ready &&
-        splits[i].stack.back().frame == exec_.frame && splits[i].pc > exec_.pc)
-      meeting = std::min(meeting, splits[i].pc);
+    if (i != exec_.split && splits[i].state == SplitState::ready && splits[i].stack == stack) {
+      if (splits[i].pc >= exec_.pc)
+        meeting.pc = std::min(meeting.pc, splits[i].pc);
+      else
+        meeting.others_below = true;
+    }
   return meeting;
 }
 
@@ -538,48 +544,78 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
     return tells == Tells::nothing || (tells == Tells::values && !x.warp->follows_values && !x.late_wgmma &&
                                        x.code->wgmma_numbers.empty());
   };
-  uint32_t meeting = ptx::kNone;
+  Meeting meeting;
+  const uint64_t turn_end = x.executed + budget;
   if (x.warp->splits.size() != 1) {
     join_meeting_splits();
-    meeting = meeting_pc();
-    if (x.warp->splits.size() != 1)
-      budget = std::min(budget, kGiveWayAfter);
+    meeting = find_meeting();
+  }
+  size_t parts = x.warp->splits.size();
+  uint64_t ran = 0;
+  if (parts != 1) {
+    ran = x.warp->splits[x.split].ran_before_others;
+    budget = std::min(budget, left_before_giving_way(ran));
+  } else {
+    x.warp->splits[x.split].ran_before_others = 0;
   }
   const DecodedInst* insts = x.code->insts.data();
-  const uint64_t begin = x.executed, end = begin + budget;
+  const uint64_t begin = x.executed;
+  uint64_t end = begin + budget, part_begin = begin;
   LaneMask mask = x.mask;
   uint64_t mask_lanes = lanes_of(mask), lanes = 0;
   Step step = Step::next;
   while (may_go_on(end, exactly)) {
-    const DecodedInst& in = insts[x.pc];
+    const uint32_t pc = x.pc;
+    const DecodedInst& in = insts[pc];
     if (!careful && in.begins_segment && !exactly && visits_before_compiling_ != kNeverCompiled) {
       const uint64_t before = x.executed;
       if (const CompiledEntry entry = x.code->compiled->find(x, x.pc, mask, visits_before_compiling_)) {
-        x.compiled.end = end;
-        x.compiled.meeting = meeting;
+        x.compiled.begin_part(ran, part_begin, turn_end, parts != 1);
+        x.compiled.meeting = meeting.pc;
+        x.compiled.others_below = meeting.others_below;
         step = static_cast<Step>(entry(&x));
+        ran = x.compiled.ran;
+        part_begin = x.compiled.part_begin;
+        end = x.compiled.end;
+        bool passes = x.pc >= meeting.pc;
+        if (x.compiled.has_made_splits) { // and counted for them
+          const std::vector<Split>& splits = x.warp->splits;
+          for (; parts < splits.size(); ++parts)
+            passes |= splits[parts].pc <= x.pc;
+        }
         lanes += x.compiled.lanes;
         x.stats.compiled_instructions += x.executed - before;
         if (x.compiled.problem) [[unlikely]]
           std::rethrow_exception(std::exchange(x.compiled.problem, nullptr));
-        if ((step != Step::next && step != Step::jumped) || x.pc >= meeting)
+        if (step != Step::next && step != Step::jumped)
           break;
+        if (passes)
+          break;
+        if ((meeting.others_below && x.pc <= pc) || x.compiled.has_made_splits) {
+          meeting = find_meeting();
+          if (x.pc == meeting.pc)
+            break;
+        }
         if (x.mask != mask) [[unlikely]] {
           mask = x.mask;
           mask_lanes = lanes_of(mask);
         }
-        if (x.executed != before)
+        if (x.executed != before || x.pc != pc) // a jump of the decoder's own does not count
           continue;
       }
     }
     if (in.run > 1 && may_run()) {
       const uint64_t before = x.executed;
-      uint64_t most = std::min<uint64_t>(in.run, meeting - x.pc);
+      uint64_t most = std::min<uint64_t>(in.run, meeting.pc - pc);
       if (exactly) [[unlikely]]
         most = std::min(most, end - before);
       step = execute_run<tells>(&in, most);
       lanes += (x.executed - before) * mask_lanes;
-      if ((step != Step::next && step != Step::jumped) || x.pc >= meeting)
+      if (step != Step::next && step != Step::jumped)
+        break;
+      if (meeting.others_below && x.pc <= pc) [[unlikely]]
+        meeting = find_meeting();
+      if (x.pc >= meeting.pc)
         break;
       if (x.mask != mask) [[unlikely]] {
         mask = x.mask;
@@ -602,7 +638,9 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
       ++x.pc;
     else if (step != Step::jumped)
       break;
-    if (x.pc >= meeting)
+    if (meeting.others_below && x.pc <= pc) [[unlikely]]
+      meeting = find_meeting();
+    if (x.pc >= meeting.pc)
       break;
     if (x.mask != mask) [[unlikely]] {
       mask = x.mask;
@@ -615,9 +653,20 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
   const uint64_t executed = x.executed - begin;
   if (step == Step::next || step == Step::jumped)
     x.warp->splits[x.split].pc = x.pc;
+  if (parts != 1)
+    count_before_others(parts, ran + (x.executed - part_begin));
   x.stats.warp_instructions += executed;
   x.stats.lane_instructions += lanes;
   x.warp->instructions += executed;
+}
+
+// Of the part that has run, and of those that it has left behind: there were `parts` before.
+void WarpRunner::count_before_others(size_t parts, uint64_t ran) {
+  std::vector<Split>& splits = exec_.warp->splits;
+  if (exec_.split < splits.size())
+    splits[exec_.split].ran_before_others = ran;
+  for (size_t i = parts; i < splits.size(); ++i)
+    splits[i].ran_before_others = ran;
 }
 
 // Has a part come to wait in a new state?
@@ -625,8 +674,8 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
   if (exec_.split >= warp.splits.size())
     return;
   Split& split = warp.splits[exec_.split];
-  if (split.state == SplitState::polling && split.last_poll != split.snapshot) {
-    split.last_poll = split.snapshot;
+  if (split.state == SplitState::polling && split.last_poll != split.polling.snapshot) {
+    split.last_poll = split.polling.snapshot;
     moved = true;
   } else if (split.state == SplitState::at_collective && split.last_poll != split.pc) {
     split.last_poll = split.pc;
@@ -661,7 +710,6 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
       exactly = limit - warp.instructions < slice + 2 * kMostInSegment;
       slice = std::min(slice, limit - warp.instructions);
     }
-    const uint64_t before = exec_.executed;
     switch (tells_) {
     case Tells::nothing:
       execute<Tells::nothing>(slice, exactly);
@@ -676,9 +724,8 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
       execute<Tells::instructions>(slice, exactly);
       break;
     }
-    if (warp.splits.size() > 1 && exec_.split < warp.splits.size())
-      warp.splits[exec_.split].ran_before_others +=
-          other != SIZE_MAX ? kGiveWayAfter : exec_.executed - before;
+    if (other != SIZE_MAX && warp.splits.size() > 1 && exec_.split < warp.splits.size())
+      warp.splits[exec_.split].ran_before_others = kGiveWayAfter;
     note_waiting(warp);
   }
   return exec_.executed;

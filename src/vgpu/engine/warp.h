@@ -15,9 +15,6 @@
 
 namespace lemma::vgpu {
 
-// A part gives way after so many instructions while others were ready.
-inline constexpr uint64_t kGiveWayAfter = 1024;
-
 class WarpRunner {
 public:
   // `worker`: which of the launch's threads it runs on.
@@ -57,7 +54,11 @@ private:
   uint64_t to_block_end();
   void load(size_t split);
   bool join_meeting_splits();
-  uint32_t meeting_pc() const;
+  struct Meeting {
+    uint32_t pc = ptx::kNone;
+    bool others_below = false; // of that pc
+  };
+  Meeting find_meeting() const;
   // What the loop tells an observer, as opposed to the handlers; registers: it tells nobody, but looks
   // whether instructions touch those that wgmma has in flight.
   enum class Tells : uint8_t { nothing, registers, values, instructions };
@@ -73,11 +74,12 @@ private:
   void note_waiting(Warp& warp);
 
   uint64_t run_parts(Warp& warp, uint64_t budget);
+  void count_before_others(size_t parts, uint64_t ran);
 
   Launch& launch_;
   Exec exec_;
-  Tells tells_ = Tells::nothing; // the observer of the warp that runs
-  uint32_t visits_before_compiling_ = kNeverCompiled; // of a segment, in this turn
+  Tells tells_ = Tells::nothing;                                    // the observer of the warp that runs
+  uint32_t visits_before_compiling_ = kNeverCompiled;               // of a segment, in this turn
   const bool other_path_first_;                                     // Schedule::other_path_first
   std::unordered_map<const Code*, std::vector<bool>> block_begins_; // by instruction of the text; for that
 };

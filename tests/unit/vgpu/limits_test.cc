@@ -25,6 +25,7 @@ std::string repeat(int count, const std::function<std::string(int)>& piece) {
 // The fault says what for, and everything that was taken is given back but for what the program itself holds.
 void expect_out_of_memory(Kernel& kernel, const std::string& what) {
   const uint64_t before = kernel.memory().budget().in_use();
+  kernel.config().engine = Engine::interpreter; // compiled code stays
   const Report report = kernel.run({});
   EXPECT_EQ(fault_in(report).kind, FaultKind::out_of_memory) << fault_text(report);
   EXPECT_NE(fault_in(report).message.find("no memory for " + what + ": "), std::string::npos)

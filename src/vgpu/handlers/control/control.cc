@@ -606,7 +606,7 @@ Step exit_lanes(Exec& x, const DecodedInst& in) {
       x.cta->free_frames.push_back(x.warp->splits[x.split].stack.front().frame);
   }
   x.warp->spare_stack = std::move(x.warp->splits[x.split].stack);
-  x.warp->splits.erase(x.warp->splits.begin() + static_cast<ptrdiff_t>(x.split));
+  x.warp->splits.erase(x.warp->splits.begin() + static_cast<ptrdiff_t>(std::exchange(x.split, SIZE_MAX)));
   wake_collectives(*x.warp);
   leave_cluster_barrier(*x.cta->cluster, *x.warp, x.active);
   for (uint32_t used = x.cta->used_barriers; used; used &= used - 1) {
