@@ -38,7 +38,7 @@ enum class OnFault : uint8_t {
 
 // What executes a kernel's instructions on the virtual GPU. The results are the same.
 enum class Engine : uint8_t {
-  automatic,   // what Lemma chooses: at present the interpreter
+  automatic,   // the interpreter, and code of the host for what has run often
   interpreter, // alone
   compiled,    // what can be compiled to code of the host is when it first runs
 };

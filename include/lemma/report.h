@@ -227,6 +227,9 @@ struct Stats {
   // ones whose code was a call of the interpreter's function: by opcode, the most frequent first.
   std::optional<uint64_t> compiled_instructions;
   std::vector<CalledCount> called = {};
+  // What the launch has compiled: bytes of code, which the module keeps, and the time that this took.
+  std::optional<uint64_t> compiled_code_bytes = {};
+  double compile_seconds = 0;
   std::optional<uint64_t> matrix_flops; // 2*M*N*K a matrix instruction
   std::optional<MatrixOutputs> matrix_outputs;
   // LaunchConfig::count_accesses: what there was. Absent: not counted.

@@ -113,6 +113,8 @@ static const lemma_stats* to_c(Arena& arena, const Stats& stats) {
     list(arena, *stats.async_operations, made->async_operation_count, made->async_operations);
   made->compiled_instructions = arena.optional(stats.compiled_instructions);
   list(arena, stats.called, made->called_count, made->called);
+  made->compiled_code_bytes = arena.optional(stats.compiled_code_bytes);
+  made->compile_seconds = stats.compile_seconds;
   return made;
 }
 

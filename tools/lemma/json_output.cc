@@ -95,6 +95,8 @@ json to_json(const Stats& stats) {
               {"lane_instructions", or_null(stats.lane_instructions)},
               {"compiled_instructions", or_null(stats.compiled_instructions)},
               {"called", json::array()},
+              {"compiled_code_bytes", or_null(stats.compiled_code_bytes)},
+              {"compile_seconds", stats.compile_seconds},
               {"matrix_flops", or_null(stats.matrix_flops)},
               {"seconds", stats.seconds}};
   for (const CalledCount& count : stats.called)

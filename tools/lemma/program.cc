@@ -33,6 +33,8 @@ void add(const Stats& one, Stats& total) {
   add(one.lane_instructions, total.lane_instructions);
   add(one.compiled_instructions, total.compiled_instructions);
   add(one.called, total.called);
+  add(one.compiled_code_bytes, total.compiled_code_bytes);
+  total.compile_seconds += one.compile_seconds;
   add(one.matrix_flops, total.matrix_flops);
   if (one.matrix_outputs) {
     if (!total.matrix_outputs)

@@ -137,7 +137,7 @@ RunCommandLine::RunCommandLine(CLI::App& app) {
   app.add_option(
          "--engine", w.engine,
          "what executes it, with the same results: interpreter: the interpreter alone; compiled: code "
-         "of the host, as far as there is some for it; auto: Lemma chooses, at present the interpreter "
+         "of the host, as far as there is some for it; auto: the same for what has run often "
          "(default: LEMMA_ENGINE, else auto)")
       ->check(CLI::IsMember(std::vector<std::string>(kEngineNames.begin(), kEngineNames.end())));
   app.add_option(

@@ -99,6 +99,9 @@ void show_stats(const Stats& stats) {
                100 * static_cast<double>(*stats.compiled_instructions) /
                    static_cast<double>(*stats.warp_instructions),
                called_text(stats.called));
+  if (stats.compiled_code_bytes.value_or(0) != 0)
+    fmt::print("compiling          {:.6f} s, {} bytes of code\n", stats.compile_seconds,
+               *stats.compiled_code_bytes);
   if (stats.matrix_flops)
     fmt::print("matrix FLOPs       {} ({:.3f} GFLOP/s)\n", *stats.matrix_flops, rate(stats.matrix_flops));
   if (stats.matrix_outputs && (stats.matrix_flops.value_or(0) != 0)) {

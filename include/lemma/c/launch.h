@@ -28,7 +28,7 @@ typedef enum lemma_on_fault LEMMA_INT {
 // What executes a kernel's instructions on the virtual GPU. The results are the same.
 typedef enum lemma_engine LEMMA_INT {
   LEMMA_ENGINE_DEFAULT = 0,     // what LEMMA_ENGINE of the environment says; else auto
-  LEMMA_ENGINE_AUTO = 1,        // what Lemma chooses: at present the interpreter
+  LEMMA_ENGINE_AUTO = 1,        // the interpreter, and code of the host for what has run often
   LEMMA_ENGINE_INTERPRETER = 2, // alone
   LEMMA_ENGINE_COMPILED = 3     // what can be compiled is when it first runs
 } lemma_engine;

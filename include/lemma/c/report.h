@@ -221,6 +221,9 @@ typedef struct lemma_stats {
   const uint64_t* compiled_instructions;
   size_t called_count;
   const lemma_called_count* const* called;
+  // What the launch has compiled: bytes of code, which the module keeps, and the time that this took.
+  const uint64_t* compiled_code_bytes;
+  double compile_seconds;
 } lemma_stats;
 
 typedef struct lemma_report {

@@ -4,6 +4,7 @@
 #include "vgpu/compiled/generate.h"
 #include "vgpu/handlers/arithmetic/levels.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <string>
 
@@ -40,6 +41,7 @@ CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, bool for_all, uint32_t
   const auto entry = [&] { return (for_all ? spots[pc].all : spots[pc].some).entry.load(); };
   if (entry())
     return entry();
+  const auto began = std::chrono::steady_clock::now();
   const auto has_run = [&](const Way& way) {
     return visits_before == 0 || way.entry.load(std::memory_order_relaxed) ||
            way.visits.load(std::memory_order_relaxed) > visits_before / kWarm;
@@ -60,6 +62,9 @@ CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, bool for_all, uint32_t
     gave_up_ = true;
     return nullptr;
   }
+  x.stats.compiled_code_bytes += made.pages->bytes();
+  x.stats.compile_nanoseconds +=
+      static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - began).count());
   const auto set = [](Way& way, std::byte* code) {
     if (code)
       way.entry.store(reinterpret_cast<CompiledEntry>(code), std::memory_order_release);

@@ -280,6 +280,8 @@ struct WorkerCounts {
   uint64_t lane_instructions = 0;                   // one for each lane that executed
   uint64_t compiled_instructions = 0;               // of the warp instructions: Stats::compiled_instructions
   std::array<uint64_t, isa::kOpcodeCount> called{}; // of these, by isa::Opcode: Stats::called
+  uint64_t compiled_code_bytes = 0;                 // that it has made
+  uint64_t compile_nanoseconds = 0;                 // ... in so much time
   uint64_t matrix_flops = 0;                        // 2*M*N*K a matrix instruction
   MatrixOutputs matrix_outputs;                     // how their outputs were computed
 };

@@ -357,6 +357,8 @@ private:
     add(total.warp_instructions, counts.warp_instructions);
     add(total.lane_instructions, counts.lane_instructions);
     add(total.compiled_instructions, counts.compiled_instructions);
+    add(total.compiled_code_bytes, counts.compiled_code_bytes);
+    total.compile_seconds += static_cast<double>(counts.compile_nanoseconds) * 1e-9;
     std::ranges::transform(called_, counts.called, called_.begin(), std::plus());
     add(total.matrix_flops, counts.matrix_flops);
     add(total.matrix_outputs, counts.matrix_outputs);
@@ -828,6 +830,7 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   launch.report.stats = {.warp_instructions = 0,
                          .lane_instructions = 0,
                          .compiled_instructions = 0,
+                         .compiled_code_bytes = 0,
                          .matrix_flops = 0,
                          .matrix_outputs = MatrixOutputs{}};
   launch.surroundings = &surroundings;
