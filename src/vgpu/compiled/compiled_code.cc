@@ -65,9 +65,11 @@ CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, bool for_all, uint32_t
   x.stats.compiled_code_bytes += made.pages->bytes();
   x.stats.compile_nanoseconds +=
       static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - began).count());
-  const auto set = [](Way& way, std::byte* code) {
-    if (code)
-      way.entry.store(reinterpret_cast<CompiledEntry>(code), std::memory_order_release);
+  const auto set = [](Way& way, const Entry& made) {
+    if (!made.entry)
+      return;
+    way.entry.store(reinterpret_cast<CompiledEntry>(made.entry), std::memory_order_release);
+    way.inside.store(made.inside, std::memory_order_release);
   };
   for (size_t s = 0; s < unit.segments.size(); ++s) {
     Spot& spot = spots[unit.segments[s].begin];

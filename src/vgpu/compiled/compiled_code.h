@@ -51,10 +51,19 @@ public:
     return compile(x, pc, mask == kAllLanes, visits_before);
   }
 
+  // Where compiled code of another function jumps to, after a call or a return; null: no such code.
+  const void* inside(uint32_t pc, LaneMask mask) const {
+    const Spot* spots = spots_.load(std::memory_order_acquire);
+    if (!spots)
+      return nullptr;
+    return (mask == kAllLanes ? spots[pc].all : spots[pc].some).inside.load(std::memory_order_acquire);
+  }
+
 private:
   // A segment as it runs for all lanes, or for fewer.
   struct Way {
     std::atomic<CompiledEntry> entry{nullptr};
+    std::atomic<const void*> inside{nullptr}; // inside()
     std::atomic<uint32_t> visits{0};
   };
   struct Spot {

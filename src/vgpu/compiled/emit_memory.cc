@@ -64,6 +64,8 @@ public:
     if (space_ == StateSpace::param)
       return !writes_ && e_.is_constant(0) && in_.src_bytes == 8 && shape_.bytes == shape_.lane_bytes &&
              emit_parameter();
+    if (space_ == StateSpace::reg)
+      return emit_own_parameter();
     is_shared_ = space_ == StateSpace::shared || space_ == StateSpace::shared_cluster;
     const bool is_global =
         space_ == StateSpace::global || space_ == StateSpace::generic || space_ == StateSpace::const_;
@@ -71,8 +73,7 @@ public:
       return false;
     address_ = e_.source(0);
     take_values();
-    for (x86::Zmm* reg : {&o_[0], &o_[1], &x, &y, &z})
-      *reg = e_.temporary();
+    take_temporaries();
     e_.skip_if_none();
     slow_ = e_.slow();
     ask_carried();
@@ -109,6 +110,10 @@ private:
     return elements == 1 && shape_.lane_bytes <= 4 && shape_.bytes >= 1;
   }
 
+  void take_temporaries() {
+    for (x86::Zmm* reg : {&o_[0], &o_[1], &x, &y, &z})
+      *reg = e_.temporary();
+  }
   void take_values() {
     for (int i = 0; i < shape_.elements; ++i)
       values_[static_cast<size_t>(i)] = writes_ ? e_.source(1 + i) : e_.destination(i);
@@ -133,6 +138,24 @@ private:
     a.cmp(x86::rcx, of(x86::rax, launch, launch.params, 8));
     a.ja(slow_);
     broadcast_elements(static_cast<int32_t>(at));
+    return true;
+  }
+
+  // The function's .param variables, in its frame: each lane's side by side.
+  bool emit_own_parameter() {
+    const uint64_t stride = e_.code().param_bytes, width = static_cast<uint64_t>(shape_.width());
+    const uint64_t at = e_.is_constant(0) ? e_.constant(0) + static_cast<uint64_t>(in_.imm) : stride;
+    if (at >= stride || stride - at < width || at % width != 0 || (writes_ && shape_.bytes < 4))
+      return false;
+    take_values();
+    take_temporaries();
+    e_.skip_if_none();
+    slow_ = e_.slow();
+    ask_carried();
+    for (size_t part = 0; part < 2; ++part)
+      a.vmovdqa64(o_[part], numbers<uint32_t>(e_, [&](size_t lane) { return (16 * part + lane) * stride; }));
+    a.lea(x86::rdx, e_.frame(static_cast<uint32_t>(e_.code().param_area_offset + at)));
+    writes_ ? scatter() : gather();
     return true;
   }
 

@@ -71,7 +71,10 @@ public:
     e_.emit_pool();
   }
   // Of the segments, for all lanes or for some; those without code have none that is valid.
-  const std::vector<Label>& entries(bool for_all) const { return copies_[for_all ? 0 : 1].entries; }
+  struct EntryLabels {
+    Label entry, inside;
+  };
+  const std::vector<EntryLabels>& entries(bool for_all) const { return copies_[for_all ? 0 : 1].entries; }
   uint32_t called() const { return called_; }
 
 private:
@@ -79,7 +82,7 @@ private:
     std::vector<Label> labels; // of segments, with what they begin with held
     std::vector<Label> loads;  // ... with nothing held
     std::vector<HeldValues> held;
-    std::vector<Label> entries;
+    std::vector<EntryLabels> entries;
   };
   Copy& copy() { return copies_[all_ ? 0 : 1]; }
 
@@ -281,8 +284,10 @@ private:
     const Label other = a.newLabel();
     a.test(x86::al, x86::al);
     a.jnz(other);
-    e_.aside([this, other, counted = counted_after_, lanes = lanes_after_] {
+    e_.aside([this, other, counted = counted_after_, lanes = lanes_after_, opcode = code_.opcode_of(in)] {
       a.bind(other);
+      if (opcode == isa::Opcode::call || opcode == isa::Opcode::ret)
+        emit_follow(lanes);
       leave_after_call(counted, lanes);
     });
     if (structural)
@@ -290,6 +295,30 @@ private:
     a.bind(done);
     e_.forget_held();
     e_.forget_masks();
+  }
+
+  // After the handler of a call or a return, eax being what it returned: the code of the other function, if
+  // there is some.
+  void emit_follow(uint32_t lanes) {
+    const Label stays = a.newLabel(), out = a.newLabel();
+    a.cmp(x86::al, static_cast<uint8_t>(Step::reschedule));
+    a.jne(out);
+    a.cmp(e_.member(x_.compiled.is_divided), 0);
+    a.jne(out);
+    a.mov(x86::rdi, x86::r13);
+    a.mov(x86::rax, reinterpret_cast<uint64_t>(&follow));
+    a.call(x86::rax);
+    a.test(x86::rax, x86::rax);
+    a.jz(stays);
+    a.mov(x86::rcx, x86::rax);
+    count_lanes(-int64_t{lanes});
+    a.mov(x86::r15, e_.member(x_.executed));
+    a.mov(x86::rbx, e_.member(x_.bases[0]));
+    a.mov(x86::r14d, e_.member(x_.mask));
+    a.jmp(x86::rcx);
+    a.bind(stays);
+    a.mov(x86::eax, static_cast<uint32_t>(Step::reschedule));
+    a.bind(out);
   }
 
   // After a handler that returned Step::next: lanes may have come or gone.
@@ -561,18 +590,31 @@ private:
     a.mov(x86::r14d, e_.member(x_.mask));
     a.mov(x86::r15, e_.member(x_.executed));
     a.xor_(x86::ebp, x86::ebp);
+    name_join_pcs();
+    a.jmp(x86::rax);
+  }
+  void name_join_pcs() {
     a.mov(x86::rcx, reinterpret_cast<uint64_t>(join_pcs_));
     a.mov(e_.member(x_.compiled.join_pcs), x86::rcx);
-    a.jmp(x86::rax);
+  }
+  // Does control come from another function?
+  bool follows_call(const Segment& segment) const {
+    return segment.begin == 0 || code_.opcode_of(code_.insts[segment.begin - 1]) == isa::Opcode::call;
   }
 
   void emit_entry(uint32_t s, Copy& copy) {
     const bool has_code = &copy == &copies_[0] ? unit_.segments[s].for_all : unit_.segments[s].for_some;
     if (has_code) {
-      copy.entries[s] = a.newLabel();
-      a.bind(copy.entries[s]);
+      EntryLabels& labels = copy.entries[s];
+      labels.entry = a.newLabel();
+      a.bind(labels.entry);
       a.lea(x86::rax, x86::ptr(copy.loads[s]));
       a.jmp(enter_);
+      if (follows_call(unit_.segments[s])) {
+        labels.inside = a.newLabel();
+        a.bind(labels.inside);
+        name_join_pcs();
+      }
     }
     a.bind(copy.loads[s]);
     e_.forget_held();
@@ -671,9 +713,12 @@ Generated generate(const Unit& unit, const Liveness& liveness, const uint32_t* j
       !pages->make_executable())
     return made;
   for (const bool for_all : {true, false})
-    for (const Label& label : generator.entries(for_all))
-      (for_all ? made.entries_for_all : made.entries_for_some)
-          .push_back(label.isValid() ? pages->data() + holder.labelOffset(label) : nullptr);
+    for (const auto& [entry, inside] : generator.entries(for_all)) {
+      const auto place = [&](const Label& label) {
+        return label.isValid() ? pages->data() + holder.labelOffset(label) : nullptr;
+      };
+      (for_all ? made.entries_for_all : made.entries_for_some).push_back({place(entry), place(inside)});
+    }
   made.called = generator.called();
   made.pages = std::move(pages);
   return made;

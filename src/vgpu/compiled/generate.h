@@ -14,11 +14,15 @@
 
 namespace lemma::vgpu {
 
+struct Entry {
+  std::byte* entry = nullptr;  // a CompiledEntry; null: there is no such code
+  std::byte* inside = nullptr; // for code of other functions, where these may come from; else null
+};
+
 struct Generated {
-  std::unique_ptr<CodePages> pages; // null: it could not be made
-  // By segment, each a CompiledEntry; null where the segment has no such code.
-  std::vector<std::byte*> entries_for_all, entries_for_some;
-  uint32_t called = 0; // instructions that their handlers do
+  std::unique_ptr<CodePages> pages;                     // null: it could not be made
+  std::vector<Entry> entries_for_all, entries_for_some; // by segment
+  uint32_t called = 0;                                  // instructions that their handlers do
 };
 
 // `join_pcs`: of the unit, where they stay as long as the code. `example`: any Exec whose parts are there;

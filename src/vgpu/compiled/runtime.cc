@@ -1,6 +1,7 @@
 // What compiled code calls: runtime.h.
 #include "vgpu/compiled/runtime.h"
 
+#include "vgpu/compiled/compiled_code.h"
 #include "vgpu/engine/waiting.h"
 #include "vgpu/engine/warp.h"
 
@@ -54,6 +55,23 @@ uint32_t call_handler(Exec& x, const DecodedInst& in) {
 
 uint32_t call_asked(Exec& x, const DecodedInst& in) {
   return catching(x, [&] { return execute_asked(x, in); });
+}
+
+const void* follow(Exec& x) {
+  const std::vector<Split>& splits = x.warp->splits;
+  if (splits.size() != 1 || splits[0].state != SplitState::ready)
+    return nullptr;
+  const CallFrame& call = splits[0].stack.back();
+  const void* const inside = call.code->compiled->inside(splits[0].pc, splits[0].mask);
+  if (!inside)
+    return nullptr;
+  x.split = 0;
+  x.mask = splits[0].mask;
+  x.pc = splits[0].pc;
+  x.code = call.code;
+  x.frame = call.frame;
+  x.bases[0] = call.registers;
+  return inside;
 }
 
 uint32_t notices_backward_jump(Exec& x, uint32_t pc) {

@@ -12,6 +12,10 @@ namespace lemma::vgpu {
 uint32_t call_handler(Exec& x, const DecodedInst& in);
 uint32_t call_asked(Exec& x, const DecodedInst& in);
 
+// After a call or a return, of which the part knows nothing yet: the place of its split is taken, as
+// WarpRunner::load() does. Where the code for that place goes on; null: the code has to return.
+const void* follow(Exec& x);
+
 // The loop's part in a backward jump to the pc (waiting.h): nonzero where the part waits from now on.
 uint32_t notices_backward_jump(Exec& x, uint32_t pc);
 

@@ -558,6 +558,7 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
   } else {
     x.warp->splits[x.split].ran_before_others = 0;
   }
+  const Frame* const frame = x.frame;
   const DecodedInst* insts = x.code->insts.data();
   const uint64_t begin = x.executed;
   uint64_t end = begin + budget, part_begin = begin;
@@ -587,6 +588,11 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
         x.stats.compiled_instructions += x.executed - before;
         if (x.compiled.problem) [[unlikely]]
           std::rethrow_exception(std::exchange(x.compiled.problem, nullptr));
+        if (x.frame != frame) { // it has gone on in another function
+          if (step == Step::next || step == Step::jumped)
+            x.warp->splits[x.split].pc = x.pc;
+          step = step == Step::stopped ? step : Step::reschedule;
+        }
         if (step != Step::next && step != Step::jumped)
           break;
         if (passes)

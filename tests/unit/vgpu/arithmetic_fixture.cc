@@ -187,7 +187,7 @@ public:
     guard_ = active; // the next time
     const auto& entries =
         x.mask == kAllLanes ? code_of_host_.entries_for_all : code_of_host_.entries_for_some;
-    const uint32_t step = reinterpret_cast<CompiledEntry>(entries[0])(&x);
+    const uint32_t step = reinterpret_cast<CompiledEntry>(entries[0].entry)(&x);
     EXPECT_EQ(step, static_cast<uint32_t>(Step::jumped));
     EXPECT_EQ(x.pc, 1u);
     EXPECT_EQ(x.executed, 1u);

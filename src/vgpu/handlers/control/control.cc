@@ -148,11 +148,27 @@ struct LaneBytes {
   LaneBytes from(size_t skipped) const { return {first + skipped, stride, bytes - std::min(skipped, bytes)}; }
 };
 
+template <size_t kBytes>
+void copy_lanes_of(LaneMask lanes, const LaneBytes& to, const LaneBytes& from) {
+  for_lanes(lanes, [&](int lane) {
+    std::memcpy(to.first + lane * to.stride, from.first + lane * from.stride, kBytes);
+  });
+}
+
 void copy_lanes(LaneMask lanes, const LaneBytes& to, const LaneBytes& from) {
   const size_t bytes = std::min(to.bytes, from.bytes);
-  for_lanes(lanes, [&](int lane) {
-    std::memcpy(to.first + lane * to.stride, from.first + lane * from.stride, bytes);
-  });
+  switch (bytes) {
+  case 4:
+    return copy_lanes_of<4>(lanes, to, from);
+  case 8:
+    return copy_lanes_of<8>(lanes, to, from);
+  case 16:
+    return copy_lanes_of<16>(lanes, to, from);
+  default:
+    for_lanes(lanes, [&](int lane) {
+      std::memcpy(to.first + lane * to.stride, from.first + lane * from.stride, bytes);
+    });
+  }
 }
 
 LaneBytes in_register(std::byte* const* bases, const Slot& slot) {
