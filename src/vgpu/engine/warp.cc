@@ -568,7 +568,7 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
   while (may_go_on(end, exactly)) {
     const uint32_t pc = x.pc;
     const DecodedInst& in = insts[pc];
-    if (!careful && in.begins_segment && !exactly && visits_before_compiling_ != kNeverCompiled) {
+    if (in.begins_segment && !exactly && visits_before_compiling_ != kNeverCompiled && may_run()) {
       const uint64_t before = x.executed;
       if (const CompiledEntry entry = x.code->compiled->find(x, x.pc, mask, visits_before_compiling_)) {
         x.compiled.begin_part(ran, part_begin, turn_end, parts != 1);
@@ -756,8 +756,9 @@ void WarpRunner::begin_turn(const Cluster& cluster) {
     tells_ = observer.watches_instructions() ? Tells::instructions : Tells::values;
   });
   exec_.bases[1] = launch_.program->constants();
-  visits_before_compiling_ =
-      tells_ == Tells::nothing ? visits_before_compiling(launch_.config.engine) : kNeverCompiled;
+  visits_before_compiling_ = tells_ == Tells::nothing || tells_ == Tells::values
+                                 ? visits_before_compiling(launch_.config.engine)
+                                 : kNeverCompiled;
 }
 
 uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
