@@ -273,10 +273,13 @@ private:
     std::fflush(stdout);
   }
 
-  // The program as a file in the folder, `said` above it; the file's name.
+  // The program as a file in the folder, `said` above it, and its input beside; the file's name.
   std::string keep(std::string_view how, const DefinedProgram& program, const std::string& said) {
     const auto path = options_.keep / fmt::format("{}-{}.ptx", how, program.name());
     std::ofstream(path) << said << DefinedProgram::module_of({&program, 1});
+    const Bytes inputs = program.inputs();
+    std::ofstream(std::filesystem::path(path).replace_extension("in"), std::ios::binary)
+        .write(reinterpret_cast<const char*>(inputs.data()), static_cast<std::streamsize>(inputs.size()));
     return path.string();
   }
 
