@@ -603,6 +603,8 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
             break;
         }
         if (x.mask != mask) [[unlikely]] {
+          if (x.warp->splits.size() != parts) // they are picked anew
+            break;
           mask = x.mask;
           mask_lanes = lanes_of(mask);
         }
@@ -624,6 +626,8 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
       if (x.pc >= meeting.pc)
         break;
       if (x.mask != mask) [[unlikely]] {
+        if (x.warp->splits.size() != parts) // they are picked anew
+          break;
         mask = x.mask;
         mask_lanes = lanes_of(mask);
       }
@@ -649,6 +653,8 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
     if (x.pc >= meeting.pc)
       break;
     if (x.mask != mask) [[unlikely]] {
+      if (x.warp->splits.size() != parts) // they are picked anew
+        break;
       mask = x.mask;
       mask_lanes = lanes_of(mask);
     }
