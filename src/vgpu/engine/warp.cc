@@ -565,6 +565,14 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
   LaneMask mask = x.mask;
   uint64_t mask_lanes = lanes_of(mask), lanes = 0;
   Step step = Step::next;
+  // Lanes may have come or gone; false: with them a part, and those that are left are picked anew.
+  const auto looks_after_lanes = [&] {
+    if (x.mask == mask) [[likely]]
+      return true;
+    mask = x.mask;
+    mask_lanes = lanes_of(mask);
+    return x.warp->splits.size() == parts;
+  };
   while (may_go_on(end, exactly)) {
     const uint32_t pc = x.pc;
     const DecodedInst& in = insts[pc];
@@ -602,12 +610,8 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
           if (x.pc == meeting.pc)
             break;
         }
-        if (x.mask != mask) [[unlikely]] {
-          if (x.warp->splits.size() != parts) // they are picked anew
-            break;
-          mask = x.mask;
-          mask_lanes = lanes_of(mask);
-        }
+        if (!looks_after_lanes())
+          break;
         if (x.executed != before || x.pc != pc) // a jump of the decoder's own does not count
           continue;
       }
@@ -625,12 +629,8 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
         meeting = find_meeting();
       if (x.pc >= meeting.pc)
         break;
-      if (x.mask != mask) [[unlikely]] {
-        if (x.warp->splits.size() != parts) // they are picked anew
-          break;
-        mask = x.mask;
-        mask_lanes = lanes_of(mask);
-      }
+      if (!looks_after_lanes())
+        break;
       continue;
     }
     const LaneMask active = mask & x.guard(in);
@@ -652,12 +652,8 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
       meeting = find_meeting();
     if (x.pc >= meeting.pc)
       break;
-    if (x.mask != mask) [[unlikely]] {
-      if (x.warp->splits.size() != parts) // they are picked anew
-        break;
-      mask = x.mask;
-      mask_lanes = lanes_of(mask);
-    }
+    if (!looks_after_lanes())
+      break;
   }
   if (x.tensor_chain) // before anybody else comes
     multiply_left(x);
