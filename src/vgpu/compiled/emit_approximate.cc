@@ -124,8 +124,12 @@ private:
     emit_squares(e_, square_, v_, t_, y_);
     for (size_t part = 0; part < 2; ++part)
       a.vpsrld(t_[part], v_[part], kXBits);
-    look_up(w_, of.whole, of.rows);
-    look_up(slopes_, of.slopes, of.rows);
+    for (size_t part = 0; part < 2; ++part) {
+      a.vptestmd(kOdd, t_[part], e_.broadcast32(32)); // the rows that the second two of four registers have
+      a.vptestmd(kUpper, t_[part], e_.broadcast32(64));
+      look_up(w_[part], t_[part], of.whole, of.rows);
+      look_up(slopes_[part], t_[part], of.slopes, of.rows);
+    }
     for (size_t part = 0; part < 2; ++part) {
       // Words: the lower bits of x, the square.
       if (part == 0)
@@ -144,27 +148,26 @@ private:
     }
   }
 
-  // to = the elements of the lower bits of t. Overwrites x, y.
-  void look_up(const TwoParts& to, const std::array<uint32_t, kMostRows>& table, size_t rows) {
-    constexpr size_t kOfTwo = 32; // that two registers have
-    a.mov(x86::rax, reinterpret_cast<uint64_t>(table.data()));
-    for (size_t two = 0; two < rows / kOfTwo; ++two) {
-      const auto at = static_cast<int32_t>(two * 2 * kPartBytes);
+  // to = the elements at `index`, whose bits above are in kOdd and kUpper. Overwrites x, y.
+  void look_up(const x86::Zmm& to, const x86::Zmm& index, const std::array<uint32_t, kMostRows>& table,
+               size_t rows) {
+    const auto two = [&](const x86::Zmm& found, size_t which) { // of the registers that have 32 rows each
+      const auto at = static_cast<int32_t>(which * 2 * kPartBytes);
+      a.vmovdqa64(found, index);
       a.vmovdqa64(y_, x86::zmmword_ptr(x86::rax, at));
-      for (size_t part = 0; part < 2; ++part) {
-        const x86::Zmm& found = two == 0 ? to[part] : x_;
-        a.vmovdqa64(found, t_[part]);
-        a.vpermi2d(found, y_, x86::zmmword_ptr(x86::rax, at + kPartBytes));
-        if (two == 0)
-          continue;
-        // What the third two have found for rows of the fourth, these overwrite.
-        const x86::KReg mask = x86::k5;
-        a.vptestmd(mask, t_[part], e_.broadcast32(two == 1 ? 32 : 64));
-        if (two == 3)
-          a.k(mask).vptestmd(mask, t_[part], e_.broadcast32(32));
-        a.k(mask).vmovdqa32(to[part], x_);
-      }
-    }
+      a.vpermi2d(found, y_, x86::zmmword_ptr(x86::rax, at + kPartBytes));
+    };
+    a.mov(x86::rax, reinterpret_cast<uint64_t>(table.data()));
+    two(to, 0);
+    two(x_, 1);
+    a.k(kOdd).vmovdqa32(to, x_);
+    if (rows <= kMostRows / 2)
+      return;
+    two(x_, 2);
+    a.k(kUpper).vmovdqa32(to, x_);
+    two(x_, 3);
+    a.kandw(x86::k7, kOdd, kUpper);
+    a.k(x86::k7).vmovdqa32(to, x_);
   }
 
   // Of magnitudes from 2^-126 to 2^126, to d or w.
@@ -264,6 +267,7 @@ private:
   }
 
   static constexpr std::array<x86::KReg, 2> kTests{x86::k5, x86::k6};
+  static constexpr x86::KReg kOdd = x86::k5, kUpper = x86::k6;
   static constexpr int kBelow = 1, kNotBelow = 5, kAbove = 6;
 
   Emit& e_;
