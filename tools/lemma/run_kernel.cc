@@ -79,7 +79,7 @@ bool has_strong_loads(std::string_view ptx) {
 // follow - other outputs, a thread that waits for ever - is left to --explore.
 Result<void, Stop> predict(Run& run, const ScheduledLaunch& launch, const Report& usual) {
   constexpr uint64_t kMostInstructions = 500'000, kInAll = 4'000'000; // of warps
-  constexpr uint64_t kFewestSchedules = 8, kMostSchedules = 32;
+  constexpr uint64_t kFewestSchedules = 8, kMostSchedules = 256;
   if (!run.config.check || run.config.schedule != 0 || !usual.ok() || run.found.has_errors() ||
       usual.stats.warp_instructions.value_or(UINT64_MAX) > kMostInstructions ||
       !has_strong_loads(launch.text))

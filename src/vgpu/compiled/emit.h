@@ -283,25 +283,25 @@ private:
 const EmitterTable& emitters(); // emit.cc
 
 // One a family of instructions, in its file.
-void add_integer_emitters(EmitterTable& table); // emit_integer.cc: add sub min max abs neg sad
-void add_product_emitters(EmitterTable& table); // emit_product.cc: mul mad mul24 mad24 dp4a dp2a
-void add_carry_emitters(EmitterTable& table);   // emit_carry.cc: addc subc madc
-void add_divide_emitters(EmitterTable& table);  // emit_divide.cc: div rem
-void add_logic_emitters(EmitterTable& table);   // emit_logic.cc: and or xor not cnot lop3 shl shr shf
-void add_bit_emitters(EmitterTable& table);     // emit_bits.cc: popc clz bfind brev bfe bfi szext bmsk prmt
-void add_float_emitters(EmitterTable& table);   // emit_float.cc
-void add_compare_emitters(EmitterTable& table); // emit_compare.cc: setp selp set slct
-void add_approximate_emitters(EmitterTable& table); // emit_approximate.cc: rsqrt ex2 lg2 ...
-void add_float_bits_emitters(EmitterTable& table);  // emit_float_bits.cc: copysign testp
-void add_convert_emitters(EmitterTable& table);     // emit_convert.cc: cvt
-void add_move_emitters(EmitterTable& table);        // emit_move.cc: mov cvta
-void add_memory_emitters(EmitterTable& table);      // emit_memory.cc: ld st
-void add_warp_emitters(EmitterTable& table);        // emit_warp.cc: shfl vote activemask redux bar.warp
+void add_integer_emitters(EmitterTable& table); // emitters/integer.cc: add sub min max abs neg sad
+void add_product_emitters(EmitterTable& table); // emitters/product.cc: mul mad mul24 mad24 dp4a dp2a
+void add_carry_emitters(EmitterTable& table);   // emitters/carry.cc: addc subc madc
+void add_divide_emitters(EmitterTable& table);  // emitters/divide.cc: div rem
+void add_logic_emitters(EmitterTable& table);   // emitters/logic.cc: and or xor not cnot lop3 shl shr shf
+void add_bit_emitters(EmitterTable& table);   // emitters/bits.cc: popc clz bfind brev bfe bfi szext bmsk prmt
+void add_float_emitters(EmitterTable& table); // emitters/float.cc
+void add_compare_emitters(EmitterTable& table);     // emitters/compare.cc: setp selp set slct
+void add_approximate_emitters(EmitterTable& table); // emitters/approximate.cc: rsqrt ex2 lg2 ...
+void add_float_bits_emitters(EmitterTable& table);  // emitters/float_bits.cc: copysign testp
+void add_convert_emitters(EmitterTable& table);     // emitters/convert.cc: cvt
+void add_move_emitters(EmitterTable& table);        // emitters/move.cc: mov cvta
+void add_memory_emitters(EmitterTable& table);      // emitters/memory.cc: ld st
+void add_warp_emitters(EmitterTable& table);        // emitters/warp.cc: shfl vote activemask redux bar.warp
 
 // Parts of opcodes that several files share.
 bool emit_approximate(Emit& e, const ptx::Instruction& i);     // .approx and .full of f32
 bool emit_float_bits(Emit& e, const ptx::Instruction& i);      // min max neg abs of floats, halves too
-bool emit_half_arithmetic(Emit& e, const ptx::Instruction& i); // emit_half.cc: add sub mul fma
+bool emit_half_arithmetic(Emit& e, const ptx::Instruction& i); // emitters/half.cc: add sub mul fma
 bool emit_half_conversion(Emit& e, const ptx::Instruction& i); // ... cvt from and to f16 and bf16
 
 } // namespace lemma::vgpu

@@ -2,7 +2,7 @@
 //
 // What each computes stands in handlers/control/move.cc and engine/special_registers.cc. Tests:
 // tests/unit/vgpu/move_test.cc, compiled_test.cc.
-#include "vgpu/compiled/emit_lanes.h"
+#include "vgpu/compiled/emitters/lanes.h"
 #include "vgpu/engine/special_registers.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 //
 // What each computes stands in handlers/arithmetic/integer.inc. Tests: tests/unit/vgpu/integer_test.cc,
 // through compiled code.
-#include "vgpu/compiled/emit_integer.h"
+#include "vgpu/compiled/emitters/integer.h"
 
 #include <cmath>
 #include <optional>

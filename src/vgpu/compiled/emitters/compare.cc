@@ -2,7 +2,7 @@
 //
 // What each computes stands in handlers/arithmetic/compare.inc. Tests: tests/unit/vgpu/compare_test.cc,
 // compiled_test.cc.
-#include "vgpu/compiled/emit_lanes.h"
+#include "vgpu/compiled/emitters/lanes.h"
 
 #include <optional>
 

@@ -6,7 +6,7 @@
 //
 // What each computes stands in handlers/arithmetic/convert.inc. Tests: tests/unit/vgpu/convert_test.cc,
 // through compiled code.
-#include "vgpu/compiled/emit_lanes.h"
+#include "vgpu/compiled/emitters/lanes.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,5 +1,5 @@
 // Approximate functions: rcp, sqrt, rsqrt, ex2 and div of f32, to the bit as numeric/mufu.h has them;
-// lg2, sin, cos and tanh are emit_interpolation.cc.
+// lg2, sin, cos and tanh are interpolation.cc.
 //
 // Ordinary numbers are computed here, 32 at once; where an active lane has another one, the handler does the
 // instruction. Forms of f64 and half precision are always its own.
@@ -13,7 +13,7 @@
 // 128 rows is 8 registers of the host, in which VPERMI2D looks up 16 lanes at once: a gather loads each.
 //
 // Tests: tests/unit/vgpu/approximate_test.cc, compiled_test.cc.
-#include "vgpu/compiled/emit_approximate.h"
+#include "vgpu/compiled/emitters/approximate.h"
 #include "vgpu/handlers/arithmetic/select.h"
 
 #include <bit>

@@ -2,7 +2,7 @@
 //
 // What each computes stands in handlers/arithmetic/integer.inc. Tests: tests/unit/vgpu/integer_test.cc,
 // compiled_test.cc.
-#include "vgpu/compiled/emit_integer.h"
+#include "vgpu/compiled/emitters/integer.h"
 
 #include <algorithm>
 

@@ -41,8 +41,8 @@ private:
 };
 
 // The emitters of opcodes that several families share.
-bool emit_carry(Emit& e, const ptx::Instruction& i);            // emit_carry.cc: with .cc, and of CC.CF
-bool emit_float_arithmetic(Emit& e, const ptx::Instruction& i); // emit_float.cc
+bool emit_carry(Emit& e, const ptx::Instruction& i);            // carry.cc: with .cc, and of CC.CF
+bool emit_float_arithmetic(Emit& e, const ptx::Instruction& i); // float.cc
 template <Emitter... kEmitters>
 bool either(Emit& e, const ptx::Instruction& i) {
   return (kEmitters(e, i) || ...);

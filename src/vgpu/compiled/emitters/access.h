@@ -306,7 +306,7 @@ protected:
   asmjit::Label slow_;
 };
 
-// The lanes' own memory, and the parameters of kernels and functions: emit_own_memory.cc.
+// The lanes' own memory, and the parameters of kernels and functions: own_memory.cc.
 bool emit_own_access(Emit& e, bool writes);
 
 } // namespace lemma::vgpu

@@ -4,8 +4,8 @@
 //
 // What each computes stands in handlers/arithmetic/integer.inc and logic.inc. Tests:
 // tests/unit/vgpu/integer_test.cc, logic_test.cc, through compiled code.
-#include "vgpu/compiled/emit_integer.h"
-#include "vgpu/compiled/emit_lanes.h"
+#include "vgpu/compiled/emitters/integer.h"
+#include "vgpu/compiled/emitters/lanes.h"
 
 #include <bit>
 

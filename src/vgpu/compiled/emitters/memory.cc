@@ -6,7 +6,7 @@
 // address where it is at the same; any other lanes have offsets, of which the host gathers and scatters.
 //
 // Tests: tests/unit/vgpu/memory_ops_test.cc, memory_vectors_test.cc, compiled_test.cc.
-#include "vgpu/compiled/emit_access.h"
+#include "vgpu/compiled/emitters/access.h"
 
 namespace lemma::vgpu {
 

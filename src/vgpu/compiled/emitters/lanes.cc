@@ -1,6 +1,6 @@
 // Where lanes become narrower, or come from two registers, one permutation of both does it, by a list of
 // elements in the pool: the host's own narrowing takes longer, and leaves halves to be joined.
-#include "vgpu/compiled/emit_lanes.h"
+#include "vgpu/compiled/emitters/lanes.h"
 
 #include <cstring>
 

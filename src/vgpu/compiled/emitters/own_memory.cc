@@ -1,5 +1,5 @@
 // Parameters of the kernel and of functions, and local memory: what is each lane's own, or everybody's.
-#include "vgpu/compiled/emit_access.h"
+#include "vgpu/compiled/emitters/access.h"
 
 namespace lemma::vgpu {
 

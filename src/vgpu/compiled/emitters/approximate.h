@@ -1,4 +1,4 @@
-// What emit_approximate.cc and emit_interpolation.cc share.
+// What approximate.cc and interpolation.cc share.
 #pragma once
 
 #include "vgpu/compiled/emit.h"
@@ -11,7 +11,7 @@ using TwoParts = std::array<x86::Zmm, 2>;
 // 0 the even ones. Overwrites t, y, rax, k5.
 void emit_squares(Emit& e, const x86::Zmm& square, const TwoParts& v, const TwoParts& t, const x86::Zmm& y);
 
-// lg2, sin, cos and tanh of f32: emit_interpolation.cc.
+// lg2, sin, cos and tanh of f32: interpolation.cc.
 bool emit_interpolation(Emit& e, const ptx::Instruction& i, bool ftz);
 
 } // namespace lemma::vgpu

@@ -6,7 +6,7 @@
 // the cut to 24 bits.
 //
 // Tests: tests/unit/vgpu/approximate_test.cc, compiled_test.cc.
-#include "vgpu/compiled/emit_approximate.h"
+#include "vgpu/compiled/emitters/approximate.h"
 
 #include <bit>
 

@@ -2,7 +2,7 @@
 // shfl, vote, activemask, redux of integers, bar.warp.sync. Any other case is the handler's, which waits.
 //
 // Tests: tests/unit/vgpu/warp_ops_test.cc, compiled_test.cc.
-#include "vgpu/compiled/emit_lanes.h"
+#include "vgpu/compiled/emitters/lanes.h"
 #include "vgpu/handlers/control/lane_moves.h"
 
 #include <array>
@@ -123,7 +123,7 @@ bool emit_shuffle(Emit& e, const ptx::Instruction& i) {
   Members members(e);
   if (!members.may_name_all())
     return false;
-  const bool is_fixed = lane_moves().fixed_shuffle && e.in().handler == lane_moves().fixed_shuffle;
+  const bool is_fixed = static_cast<bool>(e.in().plan); // no other shuffle has one
   const Value value = e.source(0);
   Value b, c;
   if (!is_fixed) {
