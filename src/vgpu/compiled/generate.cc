@@ -12,12 +12,17 @@
 #include "vgpu/compiled/generate.h"
 
 #include "vgpu/compiled/emit.h"
+#include "vgpu/compiled/jit_dump.h"
 #include "vgpu/compiled/parts.h"
 #include "vgpu/compiled/runtime.h"
 #include "vgpu/engine/warp.h"
+#include "vgpu/memory/place.h"
+
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <memory>
+#include <string>
 
 namespace lemma::vgpu {
 namespace {
@@ -61,7 +66,9 @@ public:
     for (uint32_t s = 0; s < unit_.segments.size(); ++s)
       for (Copy& copy : copies_)
         emit_entry(s, copy);
+    name("entries");
     emit_enter();
+    name("asides");
     e_.emit_asides();
     emit_leave();
     std::vector<Label> loads;
@@ -75,6 +82,8 @@ public:
     Label entry, inside;
   };
   const std::vector<EntryLabels>& entries(bool for_all) const { return copies_[for_all ? 0 : 1].entries; }
+  // What lies where, in the order of the code, and what each begins with.
+  const std::vector<std::pair<Label, std::string>>& names() const { return names_; }
   uint32_t called() const { return called_; }
 
 private:
@@ -116,6 +125,7 @@ private:
       copy().held[s] = e_.held();
       a.bind(copy().labels[s]);
       segment_ = s;
+      name_segment(segment);
       if (has_code(segment))
         emit_segment(segment);
       else
@@ -148,6 +158,21 @@ private:
     e_.mode(kHostDefaultMode);
     if (segment.next == kNoSegment && falls_through(code_, code_.insts[segment.end - 1]))
       leave_at(segment.end, 0, 0);
+  }
+
+  void name_segment(const Segment& segment) {
+    if (!JitDump::wanted())
+      return;
+    const auto line = [&](uint32_t pc) { return place_of(code_, code_.id_at(pc)).ptx_line; };
+    name(fmt::format("lines {} to {}, {} lanes", line(segment.begin), line(segment.end - 1),
+                     all_ ? "all" : "some"));
+  }
+  // What follows, for who looks at the code.
+  void name(std::string_view what) {
+    if (!JitDump::wanted())
+      return;
+    names_.emplace_back(a.newLabel(), fmt::format("{}: {}", code_.function->name, what));
+    a.bind(names_.back().first);
   }
 
   // In place of a segment's code.
@@ -691,8 +716,20 @@ private:
   uint32_t called_ = 0;          // instructions without an emitter
   std::shared_ptr<After> after_; // of the current instruction; null: nobody jumps there
   Label leave_;
+  std::vector<std::pair<Label, std::string>> names_;
   Label enter_ = a.newLabel();
 };
+
+// For perf, where somebody has asked for it.
+void dump(const CodePages& pages, const asmjit::CodeHolder& holder,
+          const std::vector<std::pair<Label, std::string>>& names) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto begin = static_cast<size_t>(holder.labelOffset(names[i].first));
+    const size_t end = i + 1 < names.size() ? static_cast<size_t>(holder.labelOffset(names[i + 1].first))
+                                            : holder.codeSize();
+    JitDump::wanted()->add({pages.data() + begin, end - begin}, names[i].second);
+  }
+}
 
 } // namespace
 
@@ -719,6 +756,7 @@ Generated generate(const Unit& unit, const Liveness& liveness, const uint32_t* j
       };
       (for_all ? made.entries_for_all : made.entries_for_some).push_back({place(entry), place(inside)});
     }
+  dump(*pages, holder, generator.names());
   made.called = generator.called();
   made.pages = std::move(pages);
   return made;
