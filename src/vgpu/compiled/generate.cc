@@ -16,7 +16,6 @@
 #include "vgpu/compiled/parts.h"
 #include "vgpu/compiled/runtime.h"
 #include "vgpu/engine/warp.h"
-#include "vgpu/memory/place.h"
 
 #include <fmt/format.h>
 
@@ -163,7 +162,12 @@ private:
   void name_segment(const Segment& segment) {
     if (!JitDump::wanted())
       return;
-    const auto line = [&](uint32_t pc) { return place_of(code_, code_.id_at(pc)).ptx_line; };
+    const auto line = [&](uint32_t pc) {
+      const uint32_t source = code_.insts[pc].source;
+      return source == ptx::kNone
+                 ? 0
+                 : code_.module->source->line_column(code_.function->instructions[source].range.begin).line;
+    };
     name(fmt::format("lines {} to {}, {} lanes", line(segment.begin), line(segment.end - 1),
                      all_ ? "all" : "some"));
   }
