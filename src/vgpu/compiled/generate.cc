@@ -175,7 +175,7 @@ private:
   void name(std::string_view what) {
     if (!JitDump::wanted())
       return;
-    names_.emplace_back(a.newLabel(), fmt::format("{}: {}", code_.function->name, what));
+    names_.emplace_back(a.newLabel(), fmt::format("{} of {}", what, code_.function->name));
     a.bind(names_.back().first);
   }
 
