@@ -105,11 +105,23 @@ bool can_compile(std::string* why_not) {
     *why_not = "this build has no code generator (Debian: libasmjit-dev)";
   return false;
 #endif
-  if (host_level() == HostLevel::avx512)
-    return true;
-  if (why_not)
-    *why_not = "this host has no AVX-512";
-  return false;
+  const char* lacks = nullptr;
+  if (host_level() != HostLevel::avx512)
+    lacks = "this host has no AVX-512";
+  else if (const auto pages = CodePages::allocate(1); !pages || !pages->make_executable())
+    lacks = "this host lets no process make code";
+  if (why_not && lacks)
+    *why_not = lacks;
+  return !lacks;
+}
+
+std::optional<std::string> warn_of_no_compiler(Engine engine) {
+  static std::atomic<bool> is_said{false};
+  std::string why;
+  if (engine != Engine::compiled || can_compile(&why) || is_said.exchange(true))
+    return std::nullopt;
+  return "nothing is compiled, as the engine is to: " + why +
+         "; the interpreter executes everything, with the same results";
 }
 
 } // namespace lemma::vgpu

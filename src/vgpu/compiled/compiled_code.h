@@ -17,6 +17,8 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace lemma::vgpu {
@@ -91,5 +93,7 @@ uint32_t visits_before_compiling(Engine engine);
 
 // Whether this build and this host have a compiler; else why not.
 bool can_compile(std::string* why_not = nullptr);
+// For the first launch of the process that asks for Engine::compiled and cannot have it: what it is told.
+std::optional<std::string> warn_of_no_compiler(Engine engine);
 
 } // namespace lemma::vgpu

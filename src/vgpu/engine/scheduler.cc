@@ -871,6 +871,8 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
         (watched_clusters(config, launch.cta_count / size) - scheduler.canceled_watched()) * size;
   }
   launch.report.warnings = launch.warnings();
+  if (std::optional<std::string> warning = warn_of_no_compiler(config.engine))
+    launch.report.warnings.push_back(std::move(*warning));
   if (launch.report.fault)
     launch.report.outcome = outcome_of(launch.report.fault->kind);
   return std::move(launch.report);

@@ -366,6 +366,18 @@ TEST(Compiled, ManyThreadsAndLaunches) {
   }
 }
 
+TEST(Compiled, SaysOnceWhyNothingIs) {
+  std::string why;
+  const bool can = can_compile(&why);
+  EXPECT_EQ(can, why.empty());
+  EXPECT_FALSE(warn_of_no_compiler(Engine::automatic));
+  if (const auto warning = warn_of_no_compiler(Engine::compiled)) {
+    EXPECT_FALSE(can);
+    EXPECT_NE(warning->find(why), std::string::npos);
+  }
+  EXPECT_FALSE(warn_of_no_compiler(Engine::compiled));
+}
+
 TEST(CodePages, AreNeverWritableAndExecutable) {
   const auto pages = CodePages::allocate(100);
   ASSERT_TRUE(pages);
