@@ -33,6 +33,9 @@ enum class Vote : uint8_t { all, any, uni, ballot };
 // vote in every case there is; its mode is DecodedInst::flags.
 Step vote(Exec& x, const DecodedInst& in); // warp_ops.cc
 
+// Lanes have met at the instruction, as their membermasks say: to who watches.
+void tell_convergence(const Exec& x, const DecodedInst& in, LaneMask lanes, LaneMask members); // warp_ops.cc
+
 struct LaneMoves {
   Handler mov_16 = nullptr, mov_32 = nullptr, mov_64 = nullptr;
   // One register from 2 or 4, the first lowest, and the other way round; by the bits of the whole and of a

@@ -23,6 +23,17 @@
 #include <vector>
 
 namespace lemma::vgpu {
+
+void tell_convergence(const Exec& x, const DecodedInst& in, LaneMask lanes, LaneMask members) {
+  x.watch.tell([&](Observer& observer) {
+    const bool barrier = x.ptx_instruction(in).opcode == isa::Opcode::bar_warp_sync;
+    observer.synchronizes(x, {.kind = barrier ? SyncKind::warp_barrier : SyncKind::convergence,
+                              .lanes = lanes,
+                              .order = in.order,
+                              .members = members});
+  });
+}
+
 namespace {
 
 using isa::Opcode;
@@ -54,16 +65,6 @@ bool whole_warp_is_here(const Exec& x, const uint32_t* members) {
   for (int lane = 0; lane < kWarpSize; ++lane)
     named &= members[lane];
   return named == kAllLanes;
-}
-
-void tell_convergence(const Exec& x, const DecodedInst& in, LaneMask lanes, LaneMask members) {
-  x.watch.tell([&](Observer& observer) {
-    const bool barrier = x.ptx_instruction(in).opcode == Opcode::bar_warp_sync;
-    observer.synchronizes(x, {.kind = barrier ? SyncKind::warp_barrier : SyncKind::convergence,
-                              .lanes = lanes,
-                              .order = in.order,
-                              .members = members});
-  });
 }
 
 // Waits for the lanes that the membermasks - source `index`; negative: an instruction without one - name,
