@@ -45,7 +45,7 @@ constexpr size_t kOutputBytes = size_t{DefinedProgram::kThreads} * DefinedProgra
 struct Options {
   uint64_t programs = 1000;
   uint64_t first = 1;
-  unsigned jobs = 1; // at most as many as Counts::batch has
+  unsigned jobs = 1; // at most as many as Counts::work has
   uint64_t batch = 100;
   std::string device = "cuda";
   unsigned optimization = kOptimized;
@@ -58,11 +58,18 @@ struct Counts { // shared by the processes
   std::atomic<uint64_t> compared{0};
   std::atomic<uint64_t> statements{0};
   std::atomic<uint64_t> differing{0};
-  std::atomic<uint64_t> optimized{0};             // differ only when they are optimized
-  std::atomic<uint64_t> failed{0};                // refused, or faults
-  std::atomic<uint64_t> hash{0};                  // of all outputs, in any order
-  std::array<std::atomic<uint64_t>, 256> batch{}; // that each process works on: its first seed
+  std::atomic<uint64_t> optimized{0}; // differ only when they are optimized
+  std::atomic<uint64_t> failed{0};    // refused, or faults
+  std::atomic<uint64_t> hash{0};      // of all outputs, in any order
+  // What each process works on: the seeds [at, end). One that has lost its GPU ends, and another one goes on.
+  struct Work {
+    std::atomic<uint64_t> at{0}, end{0};
+    std::atomic<bool> has_failed{false}; // the first one, on the GPU
+  };
+  std::array<Work, 256> work{};
 };
+
+constexpr int kLostTheGpu = 3; // exit status of a process: a failed launch leaves it no GPU
 
 // What a program has done.
 struct Outcome {
@@ -152,16 +159,26 @@ public:
   }
 
   void work() {
+    Counts::Work& work = counts_.work[job_];
     for (;;) {
-      const uint64_t first = counts_.next.fetch_add(options_.batch);
-      counts_.batch[job_] = first;
-      const uint64_t end = options_.first + options_.programs;
-      if (first >= end)
+      if (work.has_failed) {
+        DefinedProgram program(work.at);
+        settle_failure(program);
+        work.has_failed = false;
+        ++work.at;
+      }
+      const uint64_t last = options_.first + options_.programs;
+      if (work.at >= work.end) {
+        work.at = counts_.next.fetch_add(options_.batch);
+        work.end = std::min(last, work.at + options_.batch);
+      }
+      if (work.at >= last)
         return;
       std::vector<DefinedProgram> programs;
-      for (uint64_t seed = first; seed < std::min(end, first + options_.batch); ++seed)
+      for (uint64_t seed = work.at; seed < work.end; ++seed)
         programs.emplace_back(seed);
-      compare_all(programs);
+      compare_all(programs, work.at);
+      work.at = work.end.load();
     }
   }
 
@@ -191,18 +208,18 @@ private:
     return {};
   }
 
-  void compare_all(std::span<DefinedProgram> programs) {
+  void compare_all(std::span<DefinedProgram> programs, uint64_t first) {
     if (const std::string why = load(programs, options_.optimization);
         !why.empty()) { // find which: one at a time
-      for (DefinedProgram& program : programs)
+      for (size_t i = 0; i < programs.size(); ++i)
         if (programs.size() > 1)
-          compare_all({&program, 1});
+          compare_all(programs.subspan(i, 1), first + i);
         else
-          fail(program, why);
+          fail(programs[i], why);
       return;
     }
-    std::vector<DefinedProgram*> differing;
-    for (DefinedProgram& program : programs) {
+    for (size_t i = 0; i < programs.size(); ++i) {
+      DefinedProgram& program = programs[i];
       counts_.statements += program.live_statements();
       const auto expected = virtual_gpu_.run(program, Way::first);
       if (!expected) {
@@ -217,24 +234,30 @@ private:
         continue;
       }
       const auto actual = other_->run(program, Way::other);
+      if (!actual && options_.device != "cpu")
+        give_up_the_gpu(first + i, actual.error());
       if (!actual) {
-        settle_failure(program, expected->stored, actual.error());
-        (void)load(programs, options_.optimization);
+        fail(program, options_.device + ": " + actual.error());
         continue;
       }
       ++counts_.compared;
-      if (actual->stored != expected->stored)
-        differing.push_back(&program);
+      if (actual->stored == expected->stored)
+        continue;
+      explain(program);
+      (void)load(programs, options_.optimization);
     }
-    for (DefinedProgram* program : differing)
-      if (const auto said = difference(*program); !said) {
-        fail(*program, options_.device + ": not to be compared as it is written");
-      } else if (said->empty()) {
-        ++counts_.optimized;
-        keep("optimized", *program, "");
-      } else {
-        reduce(*program);
-      }
+  }
+
+  // The stored values of the program differ.
+  void explain(DefinedProgram& program) {
+    if (const auto said = difference(program); !said) {
+      fail(program, options_.device + ": not to be compared as it is written");
+    } else if (said->empty()) {
+      ++counts_.optimized;
+      keep("optimized", program, "");
+    } else {
+      reduce(program);
+    }
   }
 
   // Whether the interpreter executes as many instructions; else it fails.
@@ -250,21 +273,28 @@ private:
     return false;
   }
 
-  // The other device may be lost: it is opened anew.
-  void settle_failure(const DefinedProgram& program, const Bytes& expected, const std::string& why) {
-    open_other();
-    if (load({&program, 1}, kAsWritten).empty()) {
-      const auto as_written = other_->run(program, Way::other);
-      if (as_written && as_written->stored == expected) {
-        ++counts_.compared;
-        ++counts_.optimized;
-        keep("optimized", program, fmt::format("// {}: {}\n", options_.device, why));
-        return;
-      }
-      if (!as_written)
-        open_other();
+  // After a launch that has failed a process has no GPU any more: another one goes on with that program.
+  [[noreturn]] void give_up_the_gpu(uint64_t seed, const std::string& why) {
+    fmt::print("k{}: {}: {}\n", seed, options_.device, why);
+    std::fflush(stdout);
+    counts_.work[job_].at = seed;
+    counts_.work[job_].has_failed = true;
+    _exit(kLostTheGpu);
+  }
+
+  // The program has failed on the GPU: does it as it is written?
+  void settle_failure(const DefinedProgram& program) {
+    if (const std::string why = load({&program, 1}, kAsWritten); !why.empty())
+      return fail(program, why);
+    const auto expected = virtual_gpu_.run(program, Way::first);
+    const auto as_written = other_->run(program, Way::other);
+    if (!expected || !as_written || as_written->stored != expected->stored) {
+      fail(program, options_.device + ": it fails as it is written, too");
+      return;
     }
-    fail(program, options_.device + ": " + why);
+    ++counts_.compared;
+    ++counts_.optimized;
+    keep("optimized", program, fmt::format("// {}: the launch fails\n", options_.device));
   }
 
   void fail(const DefinedProgram& program, const std::string& why) {
@@ -341,6 +371,16 @@ private:
   std::optional<Runner> other_;
 };
 
+// A process, which has a context of the driver's own.
+pid_t start_process(const Options& options, Counts& counts, unsigned job) {
+  const pid_t process = fork();
+  if (process != 0)
+    return process;
+  Comparison(options, counts, job).work();
+  std::fflush(stdout);
+  _exit(0);
+}
+
 int run(const Options& options) {
   void* memory = mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
@@ -351,21 +391,21 @@ int run(const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<pid_t> processes(options.jobs);
   for (unsigned job = 0; job < options.jobs; ++job) {
-    processes[job] = fork();
-    if (processes[job] == 0) { // each has a context of the driver's own
-      Comparison(options, counts, job).work();
-      std::fflush(stdout);
-      _exit(0);
-    }
+    processes[job] = start_process(options, counts, job);
   }
   bool well = true;
   for (unsigned job = 0; job < options.jobs; ++job) {
     int status = 0;
-    waitpid(processes[job], &status, 0);
+    for (;;) {
+      waitpid(processes[job], &status, 0);
+      if (!WIFEXITED(status) || WEXITSTATUS(status) != kLostTheGpu)
+        break;
+      processes[job] = start_process(options, counts, job);
+    }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
       continue;
     well = false;
-    fmt::print("the process of the batch from seed {} on ended with {} {}\n", counts.batch[job].load(),
+    fmt::print("the process of the batch from seed {} on ended with {} {}\n", counts.work[job].at.load(),
                WIFSIGNALED(status) ? "signal" : "status",
                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
   }
@@ -391,7 +431,7 @@ int main(int argc, char** argv) {
     else if (name == "--first")
       options.first = number();
     else if (name == "--jobs")
-      options.jobs = static_cast<unsigned>(std::clamp<uint64_t>(number(), 1, Counts{}.batch.size()));
+      options.jobs = static_cast<unsigned>(std::clamp<uint64_t>(number(), 1, Counts{}.work.size()));
     else if (name == "--batch")
       options.batch = std::max(1ull, number());
     else if (name == "--device")
