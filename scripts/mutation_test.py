@@ -39,6 +39,7 @@ class Mutant(NamedTuple):
     says: str = ""
     programs: tuple = PROGRAMS
     tests: str = "*"  # those of vgpu_test that are run: all, or those that a wild pointer does not end
+    engine: str = ""  # LEMMA_ENGINE of these
 
 
 def targets_of(programs):
@@ -46,6 +47,14 @@ def targets_of(programs):
 
 
 BUILD = ("the build",)
+
+# What is wrong with compiled code (src/vgpu/compiled) shows in tests that run it.
+COMPILED_TESTS = "Compiled.*:AddressEdges.*:Uninitialized.*:NeverWritten.*:LocalMemory.*:Divergence.*:Spin.*:Polling.*:Float.Fma*:Integer.*:Carry*"
+
+
+def compiled(name, file, old, new, fails):
+    return Mutant(name, f"src/vgpu/compiled/{file}", old, new, fails, programs=MEMORY, tests=COMPILED_TESTS, engine="compiled")
+
 
 MUTANTS = (
     Mutant(
@@ -296,6 +305,77 @@ MUTANTS = (
         ),
         programs=MEMORY,
     ),
+    # --- Compiled code: what fails on a host with AVX-512 ---
+    compiled(
+        "compiled-bound",  # of shared memory
+        "emitters/memory.cc",
+        "    a.cmp(x86::rsi, of(x86::rcx, cta, cta.shared, 8));\n    a.ja(slow_);",
+        "    a.cmp(x86::rsi, of(x86::rcx, cta, cta.shared, 8));",
+        (),
+    ),
+    compiled(
+        "compiled-mask",  # lanes that do not execute keep what they have
+        "emit.cc",
+        "        a.k(lanes).vmovdqa32(old[i], written.to[i]);",
+        "        a.vmovdqa32(old[i], written.to[i]);",
+        (),
+    ),
+    compiled(
+        "compiled-stale-page",  # of an allocation that has gone
+        "emitters/memory.cc",
+        "  a.cmp(x86::rsi, of_entry(entry.generation));\n  a.jne(slow);",
+        "  a.cmp(x86::rsi, of_entry(entry.generation));",
+        (),
+    ),
+    compiled(
+        "compiled-rounding",  # the direction stays for what comes next
+        "emit.cc",
+        "  if (mode != mode_)\n    a.ldmxcsr",
+        "  if (mode != mode_ && mode != kHostDefaultMode)\n    a.ldmxcsr",
+        (),
+    ),
+    compiled(
+        "compiled-flag",  # of a predicate that a part of the warp sets
+        "emit.cc",
+        "    a.and_(value.r32(), active_ == Lanes::guarded ? x86::r10d : x86::r14d);\n",
+        "",
+        (),
+    ),
+    compiled(
+        "compiled-fall-through",  # behind a branch that not all lanes take
+        "unit.cc",
+        "  return !is_branch(code, in) || in.guarded;",
+        "  return !is_branch(code, in);",
+        (),
+    ),
+    compiled(
+        "compiled-spill",  # of a value that gives its register away
+        "emit.cc",
+        "  if (oldest->is_new)\n    store(*oldest);",
+        "",
+        (),
+    ),
+    compiled(
+        "compiled-liveness",  # a guarded write leaves the other lanes' values
+        "liveness.cc",
+        "      if (!in.guarded && in.computes)",
+        "      if (in.computes)",
+        (),
+    ),
+    compiled(
+        "compiled-turn",  # a part that joins one that has run longer
+        "parts.cc",
+        "  a.cmovb(x86::rax, x86::rdx);\n",
+        "",
+        (),
+    ),
+    compiled(
+        "compiled-unwritten",  # bytes of local memory
+        "emitters/own_memory.cc",
+        "      a.test(x86::r8d, (1 << width) - 1);\n      a.jnz(slow_);",
+        "      a.test(x86::r8d, (1 << width) - 1);",
+        (),
+    ),
 )
 
 
@@ -305,12 +385,12 @@ def run(build, targets):
     return None if done.returncode == 0 else done.stdout + done.stderr
 
 
-def failures(build, programs, tests="*"):
+def failures(build, programs, tests="*", engine=""):
     failed = set()
     left_out = f"{SLOW}:{VALUES}" if programs == MEMORY else SLOW
     for program in programs:
         command = [f"{build}/bin/{program}", "--gtest_brief=1", f"--gtest_filter={tests}-{left_out}"]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | ({"LEMMA_ENGINE": engine} if engine else {}))
         failed |= set(re.findall(r"^\[  FAILED  \] (\w+\.\w+)", done.stdout, re.MULTILINE))
         if done.returncode != 0 and not failed:
             failed.add(f"{program} ended with {done.returncode}")
@@ -333,7 +413,7 @@ def verdict(mutant, build):
             return None if message and mutant.says in message else f"the build does not say {mutant.says!r}"
         if message:
             return "does not build: " + " ".join(message.splitlines()[-3:])
-        failed = failures(build, mutant.programs, mutant.tests)
+        failed = failures(build, mutant.programs, mutant.tests, mutant.engine)
     finally:
         path.write_text(text)
     beyond, missing = failed - set(mutant.fails), set(mutant.fails) - failed
