@@ -201,11 +201,50 @@ TEST(Compiled, AFaultIsWhereItIs) {
       setp.eq.u32 %p1, %t, 17;
       @%p1 add.u64 %in, %in, 2;
       ld.global.u32 %r1, [%in];
+    )",
+                                 R"(
+      .shared .b32 tile[64];
+      mov.u32 %r5, tile;
+      and.b32 %r6, %t, 31;
+      mad.lo.u32 %r5, %r6, 4, %r5;
+    LOOP:
+      st.shared.u32 [%r5], %t;
+      add.u32 %r5, %r5, 128;
+      bra LOOP;
     )"}) {
     const KernelRun run =
         run_by_both(with_store(body), with(Engine::compiled), std::vector<uint32_t>(512, 3));
     EXPECT_TRUE(run.report.fault.has_value());
   }
+}
+
+// Where an allocation lies is known from the loads before; it goes meanwhile.
+TEST(Compiled, MemoryThatHasGone) {
+  SKIP_WITHOUT_COMPILER();
+  const KernelRun run = run_by_both(with_store(R"(
+    .param .b64 bytes; .param .b64 memory;
+    st.param.b64 [bytes], 4096;
+    call (memory), malloc, (bytes);
+    ld.param.b64 %rd1, [memory];
+    mov.u32 %r2, 0;
+  LOOP:
+    st.global.u32 [%rd1], %r2;
+    ld.global.u32 %r1, [%rd1];
+    setp.ne.u32 %p1, %r2, 20;
+    @%p1 bra ON;
+    st.param.b64 [memory], %rd1;
+    call free, (memory);
+  ON:
+    add.u32 %r2, %r2, 1;
+    setp.lt.u32 %p2, %r2, 40;
+    @%p2 bra LOOP;
+  )"),
+                                    with(Engine::compiled, 1), {}, R"(
+    .extern .func (.param .b64 memory) malloc (.param .b64 bytes);
+    .extern .func free (.param .b64 memory);
+  )");
+  ASSERT_TRUE(run.report.fault);
+  EXPECT_NE(fault_text(run.report), "");
 }
 
 TEST(Compiled, InstructionsEndWhereTheyMay) {
@@ -333,6 +372,7 @@ TEST(Compiled, TheHostsRoundingIsAsBefore) {
     add.rp.ftz.f32 %f1, %f1, 0f33800000;
     @%p0 add.rz.f32 %f1, %f1, 0f33800000;
     mul.rm.f32 %f1, %f1, 0f3F800001;
+    add.rn.f32 %f1, %f1, 0f33800001;
     add.u32 %r2, %r2, 1;
     setp.lt.u32 %p0, %r2, 100;
     @%p0 bra LOOP;
