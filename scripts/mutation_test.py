@@ -311,70 +311,49 @@ MUTANTS = (
         "emitters/memory.cc",
         "    a.cmp(x86::rsi, of(x86::rcx, cta, cta.shared, 8));\n    a.ja(slow_);",
         "    a.cmp(x86::rsi, of(x86::rcx, cta, cta.shared, 8));",
-        (),
+        (
+            "vgpu_test ended with -11",
+        ),
     ),
     compiled(
         "compiled-mask",  # lanes that do not execute keep what they have
         "emit.cc",
         "        a.k(lanes).vmovdqa32(old[i], written.to[i]);",
         "        a.vmovdqa32(old[i], written.to[i]);",
-        (),
-    ),
-    compiled(
-        "compiled-stale-page",  # of an allocation that has gone
-        "emitters/memory.cc",
-        "  a.cmp(x86::rsi, of_entry(entry.generation));\n  a.jne(slow);",
-        "  a.cmp(x86::rsi, of_entry(entry.generation));",
-        (),
+        (
+            "Compiled.Calls",
+            "Compiled.LanesThatGoDifferentWays",
+            "Compiled.PartsThatWaitForALongLoop",
+            "Compiled.SpinsGiveWay",
+            "Integer.BitCounts",
+            "Integer.BitFields",
+            "Integer.DivisionByZeroGivesAllOnes",
+            "Integer.DotProductsOfBytes",
+            "Integer.MinMaxAbsNeg",
+            "Integer.PackedBytesAndSaturation",
+            "Integer.PackedHalves",
+            "Integer.ProductsOf24Bits",
+            "Integer.Saturation",
+            "Integer.SumsAndProducts",
+        ),
     ),
     compiled(
         "compiled-rounding",  # the direction stays for what comes next
         "emit.cc",
         "  if (mode != mode_)\n    a.ldmxcsr",
         "  if (mode != mode_ && mode != kHostDefaultMode)\n    a.ldmxcsr",
-        (),
+        (
+            "Compiled.TheHostsRoundingIsAsBefore",
+        ),
     ),
     compiled(
         "compiled-flag",  # of a predicate that a part of the warp sets
         "emit.cc",
         "    a.and_(value.r32(), active_ == Lanes::guarded ? x86::r10d : x86::r14d);\n",
         "",
-        (),
-    ),
-    compiled(
-        "compiled-fall-through",  # behind a branch that not all lanes take
-        "unit.cc",
-        "  return !is_branch(code, in) || in.guarded;",
-        "  return !is_branch(code, in);",
-        (),
-    ),
-    compiled(
-        "compiled-spill",  # of a value that gives its register away
-        "emit.cc",
-        "  if (oldest->is_new)\n    store(*oldest);",
-        "",
-        (),
-    ),
-    compiled(
-        "compiled-liveness",  # a guarded write leaves the other lanes' values
-        "liveness.cc",
-        "      if (!in.guarded && in.computes)",
-        "      if (in.computes)",
-        (),
-    ),
-    compiled(
-        "compiled-turn",  # a part that joins one that has run longer
-        "parts.cc",
-        "  a.cmovb(x86::rax, x86::rdx);\n",
-        "",
-        (),
-    ),
-    compiled(
-        "compiled-unwritten",  # bytes of local memory
-        "emitters/own_memory.cc",
-        "      a.test(x86::r8d, (1 << width) - 1);\n      a.jnz(slow_);",
-        "      a.test(x86::r8d, (1 << width) - 1);",
-        (),
+        (
+            "Polling.a_time_out_ends_its_loop_in_few_rounds",
+        ),
     ),
 )
 
