@@ -758,9 +758,8 @@ void WarpRunner::begin_turn(const Cluster& cluster) {
     tells_ = observer.watches_instructions() ? Tells::instructions : Tells::values;
   });
   exec_.bases[1] = launch_.program->constants();
-  visits_before_compiling_ = tells_ == Tells::nothing || tells_ == Tells::values
-                                 ? visits_before_compiling(launch_.config.engine)
-                                 : kNeverCompiled;
+  visits_before_compiling_ =
+      tells_ == Tells::nothing ? visits_before_compiling(launch_.config.engine) : kNeverCompiled;
 }
 
 uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
