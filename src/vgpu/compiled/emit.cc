@@ -196,11 +196,6 @@ x86::KReg Emit::active_part(int lane_bytes, int part) {
   return x86::k(static_cast<uint32_t>(1 + part));
 }
 
-void Emit::leave_if_watched(const asmjit::Label& slow) {
-  a.cmp(member(example_.quick_), 0);
-  a.je(slow);
-}
-
 void Emit::leave_if_any(const asmjit::Label& slow) {
   if (active_ != Lanes::all) {
     a.kandw(x86::k5, x86::k5, active_part(4, 0));

@@ -180,8 +180,6 @@ public:
     is_sealed_ = true;
     return make_slow();
   }
-  // To `slow` where somebody watches: the handler tells of what it does.
-  void leave_if_watched(const asmjit::Label& slow);
   // On to what comes after the instruction if no lane is active. Before it asks for its destination.
   void skip_if_none() {
     if (active_ == Lanes::guarded)

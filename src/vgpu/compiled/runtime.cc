@@ -2,7 +2,6 @@
 #include "vgpu/compiled/runtime.h"
 
 #include "vgpu/compiled/compiled_code.h"
-#include "vgpu/engine/observer.h"
 #include "vgpu/engine/waiting.h"
 #include "vgpu/engine/warp.h"
 
@@ -48,26 +47,14 @@ uint32_t catching(Exec& x, F f) {
   }
 }
 
-// An observer may follow values from this instruction on, which has to be executed by the interpreter then.
-Step told(Exec& x, const DecodedInst& in, Step step) {
-  if (!x.warp->follows_values) [[likely]]
-    return step;
-  if (step == Step::next || step == Step::jumped || step == Step::done)
-    x.watch.tell(&Observer::ends, x, in);
-  if (step != Step::next)
-    return step;
-  ++x.pc;
-  return Step::jumped;
-}
-
 } // namespace
 
 uint32_t call_handler(Exec& x, const DecodedInst& in) {
-  return catching(x, [&] { return told(x, in, in.handler(x, in)); });
+  return catching(x, [&] { return in.handler(x, in); });
 }
 
 uint32_t call_asked(Exec& x, const DecodedInst& in) {
-  return catching(x, [&] { return told(x, in, execute_asked(x, in)); });
+  return catching(x, [&] { return execute_asked(x, in); });
 }
 
 const void* follow(Exec& x) {

@@ -576,7 +576,7 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
   while (may_go_on(end, exactly)) {
     const uint32_t pc = x.pc;
     const DecodedInst& in = insts[pc];
-    if (in.begins_segment && !exactly && visits_before_compiling_ != kNeverCompiled && may_run()) {
+    if (!careful && in.begins_segment && !exactly && visits_before_compiling_ != kNeverCompiled) {
       const uint64_t before = x.executed;
       if (const CompiledEntry entry = x.code->compiled->find(x, x.pc, mask, visits_before_compiling_)) {
         x.compiled.begin_part(ran, part_begin, turn_end, parts != 1);

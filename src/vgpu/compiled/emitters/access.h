@@ -82,9 +82,8 @@ protected:
 
   // --- what must be so
 
-  // Nobody watches, and no register carries unwritten bytes.
+  // No register carries unwritten bytes.
   void ask_carried() {
-    e_.leave_if_watched(slow_);
     const Frame& frame = *x_.frame;
     a.mov(x86::rcx, e_.member(x_.frame));
     a.mov(x86::rdx, of(x86::rcx, frame, frame.carried));

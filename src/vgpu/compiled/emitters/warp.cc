@@ -39,15 +39,12 @@ public:
     members_ = e_.source(index_);
     both_ = e_.temporary();
   }
-  // To the handler where one does not name all, or somebody watches. When everything is taken that the
-  // instruction wants. Overwrites k5.
+  // To the handler where one does not name all. When everything is taken that the instruction wants.
+  // Overwrites k5.
   void require_all() {
-    if (index_ < 0)
-      return;
-    const Label slow = e_.slow();
-    e_.leave_if_watched(slow);
     if (!is_asked_)
       return;
+    const Label slow = e_.slow();
     e_.a.vpandd(both_, members_[0], members_[1]);
     e_.a.vpcmpd(x86::k5, both_, e_.broadcast32(kAllLanes), kNotEqual);
     e_.a.kortestw(x86::k5, x86::k5);
@@ -134,7 +131,6 @@ bool emit_shuffle(Emit& e, const ptx::Instruction& i) {
   const Value d = e.destination();
   const TwoParts source = two_temporaries(e);
   if (is_fixed) {
-    members.require_all();
     const auto& fixed = e.code().plan<FixedShuffle>(e.in());
     for (size_t part = 0; part < 2; ++part)
       e.a.vmovdqa64(source[part], words(e, &fixed.sources[16 * part]));
