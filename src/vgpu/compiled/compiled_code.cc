@@ -31,14 +31,14 @@ CompiledCode::Spot* CompiledCode::make_spots() {
   return spots_.load();
 }
 
-CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, bool for_all, uint32_t visits_before) {
+CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, LaneMask mask, uint32_t visits_before) {
   if (gave_up_.load(std::memory_order_relaxed))
     return nullptr;
   const std::unique_lock lock(compiling_, std::try_to_lock);
   if (!lock)
     return nullptr;
   Spot* const spots = spots_.load();
-  const auto entry = [&] { return (for_all ? spots[pc].all : spots[pc].some).entry.load(); };
+  const auto entry = [&] { return spots[pc].way(mask).entry.load(); };
   if (entry())
     return entry();
   const auto began = std::chrono::steady_clock::now();
@@ -83,20 +83,13 @@ CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, bool for_all, uint32_t
 }
 
 uint32_t visits_before_compiling(Engine engine) {
-  static const bool can = can_compile();
   static const uint32_t after = [] {
     const char* const text = std::getenv("LEMMA_COMPILE_AFTER");
     return text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : kVisits;
   }();
-  switch (engine) {
-  case Engine::compiled:
-    return can ? 0 : kNeverCompiled;
-  case Engine::automatic:
-    return can ? after : kNeverCompiled;
-  case Engine::interpreter:
-    break;
-  }
-  return kNeverCompiled;
+  if (engine == Engine::interpreter || !can_compile())
+    return kNeverCompiled;
+  return engine == Engine::compiled ? 0 : after;
 }
 
 bool can_compile(std::string* why_not) {
@@ -105,10 +98,14 @@ bool can_compile(std::string* why_not) {
     *why_not = "this build has no code generator (Debian: libasmjit-dev)";
   return false;
 #endif
+  static const bool has_pages = [] { // asked of the host once
+    const auto pages = CodePages::allocate(1);
+    return pages && pages->make_executable();
+  }();
   const char* lacks = nullptr;
   if (host_level() != HostLevel::avx512)
     lacks = "this host has no AVX-512";
-  else if (const auto pages = CodePages::allocate(1); !pages || !pages->make_executable())
+  else if (!has_pages)
     lacks = "this host lets no process make code";
   if (why_not && lacks)
     *why_not = lacks;

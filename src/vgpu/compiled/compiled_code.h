@@ -42,7 +42,7 @@ public:
     if (!spots) [[unlikely]]
       spots = make_spots();
     Spot& spot = spots[pc];
-    Way& way = mask == kAllLanes ? spot.all : spot.some;
+    Way& way = spot.way(mask);
     if (const CompiledEntry entry = way.entry.load(std::memory_order_acquire)) [[likely]]
       return entry;
     const uint32_t visits = way.visits.load(std::memory_order_relaxed);
@@ -50,15 +50,13 @@ public:
       way.visits.store(visits + 1, std::memory_order_relaxed);
       return nullptr;
     }
-    return compile(x, pc, mask == kAllLanes, visits_before);
+    return compile(x, pc, mask, visits_before);
   }
 
   // Where compiled code of another function jumps to, after a call or a return; null: no such code.
   const void* inside(uint32_t pc, LaneMask mask) const {
-    const Spot* spots = spots_.load(std::memory_order_acquire);
-    if (!spots)
-      return nullptr;
-    return (mask == kAllLanes ? spots[pc].all : spots[pc].some).inside.load(std::memory_order_acquire);
+    Spot* const spots = spots_.load(std::memory_order_acquire);
+    return spots ? spots[pc].way(mask).inside.load(std::memory_order_acquire) : nullptr;
   }
 
 private:
@@ -70,9 +68,10 @@ private:
   };
   struct Spot {
     Way all, some;
+    Way& way(LaneMask mask) { return mask == kAllLanes ? all : some; }
   };
   Spot* make_spots();
-  CompiledEntry compile(Exec& x, uint32_t pc, bool for_all, uint32_t visits_before);
+  CompiledEntry compile(Exec& x, uint32_t pc, LaneMask mask, uint32_t visits_before);
 
   const Code& code_;
   std::atomic<Spot*> spots_{nullptr}; // by pc; made when the function first runs

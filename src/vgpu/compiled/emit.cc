@@ -259,6 +259,14 @@ void Emit::mode(uint32_t mode) {
   mode_ = mode;
 }
 
+void Emit::find_split(const x86::Gp& to, const x86::Gp& warp) {
+  constexpr uint32_t kPointer = 8; // a vector's first member is where its elements are
+  a.mov(warp, member(example_.warp));
+  a.mov(to, member(example_.split));
+  a.imul(to, to, static_cast<int32_t>(sizeof(Split)));
+  a.add(to, member_of(warp, *example_.warp, example_.warp->splits, 0, kPointer));
+}
+
 // --- the pool
 
 x86::Mem Emit::pooled(std::span<const std::byte> bytes) {

@@ -191,6 +191,8 @@ public:
   // a page's, all is well for an access that is aligned to `width`; else the code goes to `slow`. Overwrites
   // rax, rcx, rsi, rdi.
   void find_global(bool is_constant, bool writes, int64_t imm, int width, const asmjit::Label& slow);
+  // to: the split that runs; warp: its warp.
+  void find_split(const x86::Gp& to, const x86::Gp& warp);
   const Translation& example_translation() const;
   std::function<asmjit::Label()> make_slow; // the generator's
   std::function<void()> make_skip;

@@ -498,11 +498,7 @@ private:
         a.jmp(recorded);
       });
     }
-    a.mov(x86::rax, e_.member(x_.warp));
-    a.mov(x86::rcx, e_.member(x_.split));
-    a.imul(x86::rcx, x86::rcx, static_cast<int32_t>(sizeof(Split)));
-    a.add(x86::rcx, member_of(x86::rax, *x_.warp, x_.warp->splits, 0,
-                              8)); // a vector's first member is where its elements are
+    e_.find_split(x86::rcx, x86::rax);
     a.mov(x86::rdx, member_of(x86::rax, *x_.warp, x_.warp->effects));
     a.cmp(x86::rdx, of_polling(polling.effects_seen));
     a.jne(changed);

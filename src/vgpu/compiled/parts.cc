@@ -29,11 +29,7 @@ x86::Mem PartsCode::indexed(x86::Mem array, uint32_t shift, uint32_t bytes) cons
 
 // rdi: what the running part remembers. Overwrites rax.
 void PartsCode::find_polling() {
-  const Warp& warp = *e_.example().warp;
-  a.mov(x86::rax, e_.member(e_.example().warp));
-  a.mov(x86::rdi, e_.member(e_.example().split));
-  a.imul(x86::rdi, x86::rdi, static_cast<int32_t>(sizeof(Split)));
-  a.add(x86::rdi, member_of(x86::rax, warp, warp.splits, 0, 8)); // where its elements are comes first
+  e_.find_split(x86::rdi, x86::rax);
   a.add(x86::rdi, static_cast<int32_t>(offsetof(Split, polling)));
 }
 

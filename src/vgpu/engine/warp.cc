@@ -573,6 +573,12 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
     mask_lanes = lanes_of(mask);
     return x.warp->splits.size() == parts;
   };
+  // After what stands at `from`: false where others may join, or the parts are picked anew.
+  const auto goes_on = [&](uint32_t from) {
+    if (meeting.others_below && x.pc <= from) [[unlikely]]
+      meeting = find_meeting();
+    return x.pc < meeting.pc && looks_after_lanes();
+  };
   while (may_go_on(end, exactly)) {
     const uint32_t pc = x.pc;
     const DecodedInst& in = insts[pc];
@@ -625,11 +631,7 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
       lanes += (x.executed - before) * mask_lanes;
       if (step != Step::next && step != Step::jumped)
         break;
-      if (meeting.others_below && x.pc <= pc) [[unlikely]]
-        meeting = find_meeting();
-      if (x.pc >= meeting.pc)
-        break;
-      if (!looks_after_lanes())
+      if (!goes_on(pc))
         break;
       continue;
     }
@@ -648,11 +650,7 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
       ++x.pc;
     else if (step != Step::jumped)
       break;
-    if (meeting.others_below && x.pc <= pc) [[unlikely]]
-      meeting = find_meeting();
-    if (x.pc >= meeting.pc)
-      break;
-    if (!looks_after_lanes())
+    if (!goes_on(pc))
       break;
   }
   if (x.tensor_chain) // before anybody else comes

@@ -7,26 +7,14 @@
 // Tests: tests/unit/vgpu/memory_ops_test.cc, memory_vectors_test.cc, compiled_test.cc.
 #pragma once
 
-#include "vgpu/compiled/emit.h"
+#include "vgpu/compiled/emitters/lanes.h"
 #include "vgpu/handlers/memory/memory_handlers.h"
 #include "vgpu/handlers/memory/store_order.h"
 
 #include <array>
 #include <bit>
-#include <cstring>
 
 namespace lemma::vgpu {
-
-// 64 bytes of the pool that hold numbers of type T, f(i) the i-th.
-template <class T, class F>
-x86::Mem numbers(Emit& e, F f) {
-  std::array<std::byte, kPartBytes> bytes{};
-  for (size_t i = 0; i < kPartBytes / sizeof(T); ++i) {
-    const T value = static_cast<T>(f(i));
-    std::memcpy(&bytes[i * sizeof(T)], &value, sizeof value);
-  }
-  return e.vector(bytes);
-}
 
 // A pointer there, or so many bytes: members of containers, whose own size is none of an operand.
 template <class T, class M>
@@ -51,7 +39,10 @@ protected:
 
   // --- what it moves
 
+  // False: it is ordered, or moves what these emitters do not.
   bool take_shape() {
+    if ((in_.flags & kOrdered) != 0 || in_.plan)
+      return false;
     const int elements = writes_ ? e_.sources() - 1 : in_.dst_count;
     const auto slot = [&](int i) -> const Slot& {
       return writes_ ? e_.source_slot(1 + i) : e_.destination_slot(i);
@@ -170,6 +161,18 @@ protected:
       a.mov(x86::rax, x86::ptr(x86::rsp, x86::rcx, 3, 0, 8));
     else
       a.mov(x86::eax, x86::ptr(x86::rsp, x86::rcx, 2, 0, 4));
+  }
+
+  // rax: the address of the first active lane. The addresses are at rsp where not all are active.
+  void take_address() {
+    if (e_.active() == Lanes::all) {
+      take_first();
+      return;
+    }
+    const x86::Gp lanes = e_.active_lanes(x86::r11d);
+    for (int part = 0; part < address_.parts; ++part)
+      a.vmovdqu64(x86::ptr(x86::rsp, part * kPartBytes), address_[part]);
+    take_first_active(lanes);
   }
 
   // --- any lanes

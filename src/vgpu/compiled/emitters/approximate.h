@@ -1,11 +1,9 @@
 // What approximate.cc and interpolation.cc share.
 #pragma once
 
-#include "vgpu/compiled/emit.h"
+#include "vgpu/compiled/emitters/lanes.h"
 
 namespace lemma::vgpu {
-
-using TwoParts = std::array<x86::Zmm, 2>;
 
 // square() of numeric/mufu_units.inc of the x in the lowest 17 bits of both parts of v: words, those of part
 // 0 the even ones. Overwrites t, y, rax, k5.

@@ -5,7 +5,23 @@
 
 #include "vgpu/compiled/emit.h"
 
+#include <array>
+#include <cstring>
+
 namespace lemma::vgpu {
+
+using TwoParts = std::array<x86::Zmm, 2>; // of a value of 32 bits
+
+// 64 bytes of the pool that hold numbers of type T, f(i) the i-th.
+template <class T, class F>
+x86::Mem numbers(Emit& e, F f) {
+  std::array<std::byte, kPartBytes> bytes{};
+  for (size_t i = 0; i < kPartBytes / sizeof(T); ++i) {
+    const T value = static_cast<T>(f(i));
+    std::memcpy(&bytes[i * sizeof(T)], &value, sizeof value);
+  }
+  return e.vector(bytes);
+}
 
 // to = those lanes of `from` that belong to the part of values of more bytes, extended.
 void widen_part(Emit& e, const x86::Zmm& to, const Value& from, int part, int bytes, bool is_signed);

@@ -23,7 +23,7 @@ public:
 
   // False before anything was emitted: it is none of these.
   bool emit() {
-    if ((in_.flags & kOrdered) != 0 || in_.plan || !take_shape())
+    if (!take_shape())
       return false;
     is_shared_ = space_ == StateSpace::shared || space_ == StateSpace::shared_cluster;
     const bool is_global =
@@ -105,7 +105,6 @@ private:
         a.jmp(done);
       }
       a.bind(scattered);
-      self.take_first();
       self.emit_scattered();
       a.jmp(done);
     });
@@ -249,7 +248,6 @@ private:
 
   // --- any lanes
 
-  // Where not all are active, the first active one's address is taken here.
   void emit_scattered() {
     if (writes_ && shape_.bytes < 4) { // the host scatters none of these
       a.jmp(slow_);
@@ -258,12 +256,7 @@ private:
     if (is_shared_) {
       find_scattered_shared();
     } else {
-      if (e_.active() != Lanes::all) {
-        const x86::Gp lanes = e_.active_lanes(x86::r11d);
-        for (int part = 0; part < address_.parts; ++part)
-          a.vmovdqu64(x86::ptr(x86::rsp, part * kPartBytes), address_[part]);
-        take_first_active(lanes);
-      }
+      take_address();
       find_scattered_global();
     }
     if (writes_) {

@@ -14,7 +14,7 @@ public:
 
   // False before anything was emitted: it is none of these.
   bool emit() {
-    if ((in_.flags & kOrdered) != 0 || in_.plan || !take_shape())
+    if (!take_shape())
       return false;
     switch (space_) {
     case StateSpace::param:
@@ -111,14 +111,7 @@ private:
 
   // rax: the offset that all active lanes have.
   void take_one_offset() {
-    if (e_.active() == Lanes::all) {
-      take_first();
-    } else {
-      const x86::Gp lanes = e_.active_lanes(x86::r11d);
-      for (int part = 0; part < address_.parts; ++part)
-        a.vmovdqu64(x86::ptr(x86::rsp, part * kPartBytes), address_[part]);
-      take_first_active(lanes);
-    }
+    take_address();
     broadcast_address(y, x86::rax);
     for (int part = 0; part < address_.parts; ++part)
       note_difference(part, address_[part], y);
@@ -131,10 +124,7 @@ private:
     const Split& split = warp.splits[0];
     const CallFrame& call = split.stack.back();
     constexpr int kEnd = 8; // in a vector, where its elements end
-    a.mov(x86::rcx, e_.member(x_.warp));
-    a.mov(x86::rsi, e_.member(x_.split));
-    a.imul(x86::rsi, x86::rsi, static_cast<int32_t>(sizeof(Split)));
-    a.add(x86::rsi, of(x86::rcx, warp, warp.splits));
+    e_.find_split(x86::rsi, x86::rcx);
     a.mov(x86::rsi, of(x86::rsi, split, split.stack, kEnd));
     a.mov(x86::edx, of(x86::rsi, call, call.local_base, -static_cast<int32_t>(sizeof(CallFrame)), 4));
     a.add(x86::edx, of(x86::rsi, call, call.alloca_bytes, -static_cast<int32_t>(sizeof(CallFrame)), 4));

@@ -6,7 +6,6 @@
 #include "vgpu/handlers/control/lane_moves.h"
 
 #include <array>
-#include <cstring>
 
 namespace lemma::vgpu {
 namespace {
@@ -15,8 +14,6 @@ using asmjit::Label;
 using isa::Opcode;
 using isa::Qual;
 using isa::Type;
-
-using TwoParts = std::array<x86::Zmm, 2>;
 
 constexpr int kLessEqual = 2, kNotEqual = 4, kNotLess = 5; // predicates of comparisons
 
@@ -64,19 +61,6 @@ TwoParts two_temporaries(Emit& e) {
   return {first, e.temporary()};
 }
 
-x86::Mem words(Emit& e, const uint32_t* sixteen) {
-  std::array<std::byte, kPartBytes> bytes;
-  std::memcpy(bytes.data(), sixteen, sizeof bytes);
-  return e.vector(bytes);
-}
-// first, first + 1, ...
-x86::Mem lanes_from(Emit& e, uint32_t first) {
-  std::array<uint32_t, 16> lanes;
-  for (uint32_t i = 0; i < lanes.size(); ++i)
-    lanes[i] = first + i;
-  return words(e, lanes.data());
-}
-
 // --- shfl
 
 // source = where the lanes of a part read from; k5 or k6: which reach one in range. By the ISA's formulas.
@@ -85,7 +69,7 @@ void emit_shuffle_sources(Emit& e, Qual mode, int part, const x86::Zmm& source, 
   x86::Assembler& a = e.a;
   const x86::KReg reaches = part == 0 ? x86::k5 : x86::k6;
   const x86::Mem low5 = e.broadcast32(31);
-  const x86::Mem lane = lanes_from(e, static_cast<uint32_t>(16 * part));
+  const x86::Mem lane = numbers<uint32_t>(e, [&](size_t i) { return static_cast<size_t>(16 * part) + i; });
   const auto& [segment, last, by] = t;
   a.vpsrld(segment, c[part], 8);
   a.vpandd(segment, segment, low5);
@@ -133,7 +117,8 @@ bool emit_shuffle(Emit& e, const ptx::Instruction& i) {
   if (is_fixed) {
     const auto& fixed = e.code().plan<FixedShuffle>(e.in());
     for (size_t part = 0; part < 2; ++part)
-      e.a.vmovdqa64(source[part], words(e, &fixed.sources[16 * part]));
+      e.a.vmovdqa64(source[part],
+                    numbers<uint32_t>(e, [&](size_t i) { return fixed.sources[16 * part + i]; }));
     e.a.mov(x86::eax, fixed.in_range);
   } else {
     const std::array<x86::Zmm, 3> t{e.temporary(), e.temporary(), e.temporary()};
