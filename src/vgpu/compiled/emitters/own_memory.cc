@@ -63,8 +63,9 @@ private:
     slow_ = e_.slow();
     ask_carried();
     for (size_t part = 0; part < 2; ++part)
-      a.vmovdqa64(o_[part], numbers<uint32_t>(e_, [&](size_t lane) { return (16 * part + lane) * stride; }));
-    a.lea(x86::rdx, e_.frame(static_cast<uint32_t>(e_.code().param_area_offset + at)));
+      a.vmovdqa64(o_[part],
+                  numbers<uint32_t>(e_, [&](size_t lane) { return (16 * part + lane) * stride + at; }));
+    a.lea(x86::rdx, e_.frame(static_cast<uint32_t>(e_.code().param_area_offset)));
     writes_ ? scatter() : gather();
     return true;
   }
@@ -100,8 +101,10 @@ private:
     a.vpbroadcastd(y, of(x86::rcx, warp, warp.local_capacity, 0, 4));
     for (size_t part = 0; part < 2; ++part)
       a.vpmulld(o_[part], y, numbers<uint32_t>(e_, [&](size_t lane) { return 16 * part + lane; }));
+    a.vpbroadcastd(y, x86::eax); // in the offsets: narrow loads take whole words, none beyond the end
+    for (const x86::Zmm& o : o_)
+      a.vpaddd(o, o, y);
     a.mov(x86::rdx, of(x86::rcx, warp, warp.local));
-    a.add(x86::rdx, x86::rax);
     if (writes_)
       store_to_local();
     else
