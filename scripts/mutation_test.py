@@ -27,6 +27,7 @@ PROGRAMS = ("isa_test", "ptx_test", "verify_test", "vgpu_test", "golden_test", "
 MEMORY = ("vgpu_test",)  # for what is about memory
 PAGE = "docs/isa.md"
 SLOW = "*Assembler*:Hostile.*"  # asks ptxas about every row; or is about no fact
+LONGEST = 600  # seconds that a program's tests may take
 VALUES = "Compare.*:ConvertNarrow.*:Half.*:SmallFloats.*:Video.*"  # of arithmetic alone, and long
 
 
@@ -354,6 +355,60 @@ MUTANTS = (
         (
             "Polling.a_time_out_ends_its_loop_in_few_rounds",
         ),
+    compiled(
+        "compiled-stale-page",  # memory that has gone since its translation was found
+        "emitters/memory.cc",
+        "  a.cmp(x86::rsi, of_entry(entry.generation));\n  a.jne(slow);",
+        "  a.cmp(x86::rsi, of_entry(entry.generation));",
+        (
+            "Compiled.MemoryThatHasGone",
+        ),
+    ),
+    compiled(
+        "compiled-fall-through",  # where lanes go that do not take a branch
+        "unit.cc",
+        "  return !is_branch(code, in) || in.guarded;",
+        "  return !is_branch(code, in);",
+        (
+            "Compiled.Calls",
+        ),
+    ),
+    compiled(
+        "compiled-spill",  # what is in a register that another value needs
+        "emit.cc",
+        "  if (oldest->is_new)\n    store(*oldest);\n",
+        "",
+        (
+            "Compiled.MoreValuesThanTheHostHasRegisters",
+        ),
+    ),
+    compiled(
+        "compiled-liveness",  # a guarded write leaves what other lanes had
+        "liveness.cc",
+        "      if (!in.guarded && in.computes)",
+        "      if (in.computes)",
+        (
+            "Compiled.Calls",
+        ),
+    ),
+    compiled(
+        "compiled-turn",  # what a part has run when others join it
+        "parts.cc",
+        "  a.cmovb(x86::rax, x86::rdx);\n",
+        "",
+        (
+            "Compiled.Calls",
+        ),
+    ),
+    compiled(
+        "compiled-unwritten",  # who asks whether a register was written
+        "generate.cc",
+        "    const bool asks = in.checks_init || in.marks_written || in.always_run;",
+        "    const bool asks = in.marks_written || in.always_run;",
+        (
+            "Compiled.RegistersThatWereNeverWritten",
+        ),
+    ),
     ),
 )
 
@@ -369,7 +424,12 @@ def failures(build, programs, tests="*", engine=""):
     left_out = f"{SLOW}:{VALUES}" if programs == MEMORY else SLOW
     for program in programs:
         command = [f"{build}/bin/{program}", "--gtest_brief=1", f"--gtest_filter={tests}-{left_out}"]
-        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | ({"LEMMA_ENGINE": engine} if engine else {}))
+        environment = os.environ | ({"LEMMA_ENGINE": engine} if engine else {})
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=LONGEST)
+        except subprocess.TimeoutExpired:
+            failed.add(f"{program} did not end")
+            continue
         failed |= set(re.findall(r"^\[  FAILED  \] (\w+\.\w+)", done.stdout, re.MULTILINE))
         if done.returncode != 0 and not failed:
             failed.add(f"{program} ended with {done.returncode}")

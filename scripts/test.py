@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the tests of a build and counts them, one by one those of a script that has cases; the last line is "N passed, N failed". What
-was skipped is named above it, with the reason, and where the time went. A run in which nothing passed has failed.
+"""Runs the tests of a build and counts them, one by one those of a script that has cases; the last line is "N passed, N failed".
+Above it stand what was skipped, with the reason, what failed, with some of what it wrote, and where the time went. A run in which
+nothing passed has failed.
 
 usage: scripts/test.py [BUILD [JOBS [CTEST OPTION...]]]
 
@@ -49,6 +50,8 @@ def main():
         for result in found:
             if result.status == "skipped":
                 print(f"  {result.name}{': ' + result.why if result.why else ''}")
+    for name, lines in test_results.what_failed(build):
+        print(f"of the output of {name}, which failed:", *lines, sep="\n  ")
     for result in found:
         if result.status == "failed":
             print(f"failed: {result.name}")

@@ -37,3 +37,30 @@ def read(build):
             # One without cases, or that ended before one had failed.
             found.append(Result(name, status, 0 if cases else float(match[3] or 0), ""))
     return found
+
+
+WRONG = re.compile(r": Failure$|ERROR: |: runtime error: |^Traceback |: error: |FATAL|terminate called")
+
+
+def what_failed(build, most=24):
+    """What the tests that failed wrote, in their order: (name, lines), at most `most` lines of each: those from the first that
+    tells of something wrong, and the last ones."""
+    log, failed, output = build / "test.log", [], None
+    for line in log.read_text(errors="replace").splitlines() if log.exists() else []:
+        if match := RESULT.match(line):
+            output = []
+            if STATUS.get(match[2], "failed") == "failed":
+                failed.append((match[1], output))
+        elif re.match(r"\d+% tests passed", line):
+            output = None
+        elif output is not None and line.strip() and not re.match(r" +Start +\d+: ", line):
+            output.append(line)
+    return [(name, _excerpt(lines, most)) for name, lines in failed]
+
+
+def _excerpt(lines, most):
+    if len(lines) <= most:
+        return lines
+    last = lines[-(most // 3) :]
+    first = next((i for i, line in enumerate(lines) if WRONG.search(line)), len(lines))
+    return lines[first : first + most - len(last)] + ["..."] + last if first < len(lines) - len(last) else lines[-most:]

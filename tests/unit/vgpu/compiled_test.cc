@@ -219,6 +219,7 @@ TEST(Compiled, AFaultIsWhereItIs) {
 }
 
 // Where an allocation lies is known from the loads before; it goes meanwhile.
+// All of it is written first: where a page is not, compiled code asks the interpreter's handler.
 TEST(Compiled, MemoryThatHasGone) {
   SKIP_WITHOUT_COMPILER();
   const KernelRun run = run_by_both(with_store(R"(
@@ -226,6 +227,13 @@ TEST(Compiled, MemoryThatHasGone) {
     st.param.b64 [bytes], 4096;
     call (memory), malloc, (bytes);
     ld.param.b64 %rd1, [memory];
+    mov.u32 %r2, 0;
+  FILL:
+    mad.wide.u32 %rd2, %r2, 4, %rd1;
+    st.global.u32 [%rd2], %r2;
+    add.u32 %r2, %r2, 1;
+    setp.lt.u32 %p1, %r2, 1024;
+    @%p1 bra FILL;
     mov.u32 %r2, 0;
   LOOP:
     st.global.u32 [%rd1], %r2;

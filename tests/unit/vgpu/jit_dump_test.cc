@@ -24,7 +24,8 @@ uint32_t word(const std::string& text, size_t at) {
 }
 
 TEST(JitDump, NamesCode) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "jit_dump_test";
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("jit_dump_test-" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   const std::array<std::byte, 3> code{std::byte{0x90}, std::byte{0x90}, std::byte{0xc3}};
   {
