@@ -355,6 +355,7 @@ MUTANTS = (
         (
             "Polling.a_time_out_ends_its_loop_in_few_rounds",
         ),
+    ),
     compiled(
         "compiled-stale-page",  # memory that has gone since its translation was found
         "emitters/memory.cc",
@@ -408,7 +409,6 @@ MUTANTS = (
         (
             "Compiled.RegistersThatWereNeverWritten",
         ),
-    ),
     ),
 )
 
