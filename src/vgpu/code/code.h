@@ -170,7 +170,8 @@ struct Code {
   std::vector<Loop> loops;                   // outermost ones, by pc; see loops.h
   std::vector<uint32_t> constant_predicates; // offsets in the frame, in order; see lowered/constants.h
   std::vector<PcRange> constant_groups;      // see constant_groups.h
-  std::shared_ptr<CompiledCode> compiled;    // null: it has none, and never will
+  // For launches that nobody watches, and for watched ones; null: it has none, and never will.
+  std::array<std::shared_ptr<CompiledCode>, 2> compiled;
 
   static constexpr uint32_t kWgmmaUnit = 64; // no register but predicates is smaller
   // kNone: no wgmma has it.

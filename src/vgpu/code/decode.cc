@@ -102,7 +102,8 @@ public:
     code_.slots.shrink_to_fit();
     if (code_.has_wgmma)
       find_wgmma_registers(code_);
-    code_.compiled = std::make_shared<CompiledCode>(code_);
+    for (auto& compiled : code_.compiled)
+      compiled = std::make_shared<CompiledCode>(code_);
     return std::nullopt;
   }
 

@@ -41,7 +41,7 @@ public:
   Generator(asmjit::CodeHolder& holder, const Unit& unit, const Liveness& liveness, const uint32_t* join_pcs,
             Exec& example)
       : unit_(unit), code_(*unit.code), x_(example), join_pcs_(join_pcs),
-        e_(holder, code_, liveness, example), a(e_.a), parts_(e_), leave_(a.newLabel()) {
+        is_watched_(example.watch.is_on()), e_(holder, code_, liveness, example), a(e_.a), parts_(e_), leave_(a.newLabel()) {
     e_.make_slow = [this] { return make_slow(); };
     e_.make_skip = [this] { make_skip(); };
   }
@@ -222,7 +222,7 @@ private:
     after_ = nullptr;
     const bool asks = in.checks_init || in.marks_written || in.always_run;
     // What is not modelled has no operands.
-    const bool has_emitter = !asks && in.source != ptx::kNone && in.op_count != 0;
+    const bool has_emitter = !asks && in.source != ptx::kNone && in.op_count != 0 && !is_told(in);
     const Emitter emitter = has_emitter ? emitters().find(code_.opcode_of(in)) : nullptr;
     if (!emitter || !emitter(e_, e_.text()))
       emit_call();
@@ -365,9 +365,14 @@ private:
 
   bool is_structural(const DecodedInst& in) const { return !in.computes && !leaves_parts_alone(in); }
 
-  // Handlers of which it is known that they look at no other part of the warp.
+  // May an observer be told of such an instruction? Its handler tells it.
+  bool is_told(const DecodedInst& in) const { return is_watched_ && !in.computes; }
+
+  // Handlers of which it is known that they look at no other part of the warp. An observer may.
   bool leaves_parts_alone(const DecodedInst& in) const {
     using isa::Opcode;
+    if (is_told(in))
+      return false;
     switch (code_.opcode_of(in)) {
     case Opcode::ld:
     case Opcode::ldu:
@@ -395,7 +400,8 @@ private:
       a.inc(e_.member(x_.stats.called[static_cast<size_t>(code_.opcode_of(in))]));
     a.mov(x86::rdi, x86::r13);
     a.mov(x86::rsi, reinterpret_cast<uint64_t>(&in));
-    uint64_t callee = reinterpret_cast<uint64_t>(asks ? &call_asked : &lemma::vgpu::call_handler);
+    uint64_t callee =
+        reinterpret_cast<uint64_t>(asks || is_watched_ ? &call_with_care : &lemma::vgpu::call_handler);
     if (in.computes && !asks) // throws nothing
       callee = reinterpret_cast<uint64_t>(in.handler);
     a.mov(x86::rax, callee);
@@ -705,6 +711,7 @@ private:
   const Code& code_;
   Exec& x_;
   const uint32_t* join_pcs_;
+  const bool is_watched_;
   Emit e_;
   x86::Assembler& a;
   PartsCode parts_;

@@ -53,8 +53,14 @@ uint32_t call_handler(Exec& x, const DecodedInst& in) {
   return catching(x, [&] { return in.handler(x, in); });
 }
 
-uint32_t call_asked(Exec& x, const DecodedInst& in) {
-  return catching(x, [&] { return execute_asked(x, in); });
+uint32_t call_with_care(Exec& x, const DecodedInst& in) {
+  return catching(x, [&] {
+    const Step step = WarpRunner::execute_with_care(x, in);
+    if (!x.warp->follows_values || step != Step::next) [[likely]]
+      return step;
+    ++x.pc;
+    return Step::jumped;
+  });
 }
 
 const void* follow(Exec& x) {
@@ -62,7 +68,7 @@ const void* follow(Exec& x) {
   if (splits.size() != 1 || splits[0].state != SplitState::ready)
     return nullptr;
   const CallFrame& call = splits[0].stack.back();
-  const void* const inside = call.code->compiled->inside(splits[0].pc, splits[0].mask);
+  const void* const inside = call.code->compiled[x.watch.is_on()]->inside(splits[0].pc, splits[0].mask);
   if (!inside)
     return nullptr;
   x.split = 0;

@@ -7,10 +7,11 @@
 
 namespace lemma::vgpu {
 
-// The instruction's handler, or execute_asked(). No exception comes through compiled code, which the host
+// The instruction's handler; WarpRunner::execute_with_care(). No exception comes through compiled code, which the host
 // cannot unwind: it waits in CompiledState::problem, and the instruction has stopped the launch.
 uint32_t call_handler(Exec& x, const DecodedInst& in);
-uint32_t call_asked(Exec& x, const DecodedInst& in);
+// The latter leaves the code where an observer follows values from this instruction on.
+uint32_t call_with_care(Exec& x, const DecodedInst& in);
 
 // After a call or a return, of which the part knows nothing yet: the place of its split is taken, as
 // WarpRunner::load() does. Where the code for that place goes on; null: the code has to return.

@@ -497,8 +497,7 @@ template <WarpRunner::Tells tells>
 
 // What else the loop does for an instruction, where somebody watches or the instruction asks for it.
 template <WarpRunner::Tells tells>
-Step WarpRunner::execute_with_care(const DecodedInst& in, bool runs) {
-  Exec& x = exec_;
+Step WarpRunner::execute_with_care(Exec& x, const DecodedInst& in, bool runs) {
   if constexpr (tells == Tells::instructions)
     if (in.source != ptx::kNone)
       x.watch.tell(&Observer::executes, x, in);
@@ -544,6 +543,7 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
     return tells == Tells::nothing || (tells == Tells::values && !x.warp->follows_values && !x.late_wgmma &&
                                        x.code->wgmma_numbers.empty());
   };
+  CompiledCode* const compiled = x.code->compiled[x.watch.is_on()].get();
   Meeting meeting;
   const uint64_t turn_end = x.executed + budget;
   if (x.warp->splits.size() != 1) {
@@ -582,9 +582,9 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
   while (may_go_on(end, exactly)) {
     const uint32_t pc = x.pc;
     const DecodedInst& in = insts[pc];
-    if (!careful && in.begins_segment && !exactly && visits_before_compiling_ != kNeverCompiled) {
+    if (in.begins_segment && !exactly && visits_before_compiling_ != kNeverCompiled && may_run()) {
       const uint64_t before = x.executed;
-      if (const CompiledEntry entry = x.code->compiled->find(x, x.pc, mask, visits_before_compiling_)) {
+      if (const CompiledEntry entry = compiled->find(x, x.pc, mask, visits_before_compiling_)) {
         x.compiled.begin_part(ran, part_begin, turn_end, parts != 1);
         x.compiled.meeting = meeting.pc;
         x.compiled.others_below = meeting.others_below;
@@ -643,7 +643,7 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
       lanes += active == mask || in.guards_itself ? mask_lanes : active == 0 ? 0 : lanes_of(active);
     }
     if (careful || in.checks_init || in.marks_written)
-      step = execute_with_care<tells>(in, runs);
+      step = execute_with_care<tells>(x, in, runs);
     else
       step = runs ? in.handler(x, in) : Step::next;
     if (step == Step::next)
@@ -737,16 +737,10 @@ void WarpRunner::count_before_others(size_t parts, uint64_t ran) {
   return exec_.executed;
 }
 
-// As execute_with_care<Tells::nothing>(), for compiled code.
-Step execute_asked(Exec& x, const DecodedInst& in) {
-  if (in.checks_init)
-    check_sources_written(x, in);
-  if (!x.active && !in.always_run)
-    return Step::next;
-  const Step step = in.handler(x, in);
-  if (in.marks_written && (step == Step::next || step == Step::done))
-    mark_written(x, in);
-  return step;
+Step WarpRunner::execute_with_care(Exec& x, const DecodedInst& in) {
+  const bool runs = x.active || in.always_run;
+  return x.watch.is_on() ? execute_with_care<Tells::values>(x, in, runs)
+                         : execute_with_care<Tells::nothing>(x, in, runs);
 }
 
 void WarpRunner::begin_turn(const Cluster& cluster) {
@@ -756,8 +750,9 @@ void WarpRunner::begin_turn(const Cluster& cluster) {
     tells_ = observer.watches_instructions() ? Tells::instructions : Tells::values;
   });
   exec_.bases[1] = launch_.program->constants();
-  visits_before_compiling_ =
-      tells_ == Tells::nothing ? visits_before_compiling(launch_.config.engine) : kNeverCompiled;
+  visits_before_compiling_ = tells_ == Tells::nothing || tells_ == Tells::values
+                                 ? visits_before_compiling(launch_.config.engine)
+                                 : kNeverCompiled;
 }
 
 uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {

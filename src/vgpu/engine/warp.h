@@ -40,6 +40,10 @@ public:
   // were. launch.stop is set when a fault was recorded: an exception is one, too.
   uint64_t run(Cta& cta, Warp& warp, uint64_t budget);
 
+  // For compiled code: executes an instruction for Exec::active that asks what was written, or says what it
+  // writes, or of which somebody is told.
+  static Step execute_with_care(Exec& x, const DecodedInst& in);
+
   // Set when a part came to wait in a state other than the one it last waited in: something moved, though
   // perhaps nothing that another warp can see.
   bool moved = false;
@@ -68,7 +72,7 @@ private:
   template <Tells tells>
   void execute(uint64_t budget, bool exactly);
   template <Tells tells>
-  Step execute_with_care(const DecodedInst& in, bool runs);
+  static Step execute_with_care(Exec& x, const DecodedInst& in, bool runs);
   template <Tells tells>
   Step execute_run(const DecodedInst* in, uint64_t count);
   void note_waiting(Warp& warp);
@@ -102,9 +106,6 @@ bool reserve_local(Warp& warp, uint64_t bytes_per_lane);
 
 // The lanes begin anew with these bytes of their local memory: none is written.
 void forget_local(Warp& warp, uint64_t begin, uint64_t end, LaneMask lanes);
-
-// Executes an instruction that asks what was written, for Exec::active, and says what it writes.
-Step execute_asked(Exec& x, const DecodedInst& in);
 
 // The active lanes write a register: what they carried in it is gone.
 void drop_carried(Exec& x, const Slot& slot);
