@@ -123,8 +123,11 @@ private:
   Shadow& shadow_of(ClusterState& cluster, const vgpu::MemoryPlace& place);
   // The number of an equal record, or of a new one. 0: there is no room.
   uint32_t number_of(ClusterState& cluster, WarpState& warp, const Record& record, bool global);
-  static Record record_of(const ClusterState& cluster, const WarpState& warp, const vgpu::Exec& x,
-                          const vgpu::WarpAccess& access);
+  void number(ClusterState& cluster, CachedRecord& cached);
+  const Provenance::Range* range_of(const vgpu::Code& code, vgpu::InstId in) const;
+  CachedRecord& record_access(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
+                              const vgpu::WarpAccess& access);
+  static Record record_of(const vgpu::Code& code, const vgpu::DecodedInst& in, vgpu::AccessKind kind);
   void uses_mbarriers(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
                       const vgpu::WarpAccess& access, const Record& record);
   // The record of an access, how its lanes lie, and, where those at one place go together, at which places.
@@ -136,8 +139,9 @@ private:
   };
   void visit_access(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
                     const vgpu::WarpAccess& access, const Told& told);
-  static bool waits(ClusterState& cluster, WarpState& warp, const vgpu::WarpAccess& access, const Told& told,
-                    bool returns);
+  bool waits(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x, const vgpu::WarpAccess& access,
+             vgpu::LanesLie lie) const;
+  bool returns(const vgpu::Exec& x, const vgpu::WarpAccess& access) const;
   void enter_pending(ClusterState& cluster);
   bool may_be_kept(const WarpState& warp, const vgpu::WarpAccess& access, const Record& record,
                    bool returns) const;
@@ -289,7 +293,7 @@ private:
   static UndefinedValues& values(ClusterState& cluster, const vgpu::Exec& x);
   static RacingValues& racing_values(ClusterState& cluster, const vgpu::Exec& x);
   std::shared_ptr<const int64_t> reach(const ptx::Variable& variable, uint64_t bytes);
-  void stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access);
+  void stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access, const Provenance::Range* range);
   void reads_map(ClusterState& cluster, const vgpu::Exec& x, const vgpu::AsyncOperation& operation,
                  Record record);
   // How tiles lie (tiles.cc).

@@ -26,31 +26,42 @@ public:
   // Of so many bytes of shared memory.
   explicit Pending(uint64_t bytes) : pages_((bytes + Page::kBytes - 1) / Page::kBytes) {}
 
+  // Who accesses, from which a Record is made when the access is entered.
+  struct Who {
+    const vgpu::Code* code = nullptr;
+    const vgpu::DecodedInst* instruction = nullptr;
+    uint32_t agent = 0; // a warp's
+    Epoch epoch = 0;
+  };
   // One that lanes make each for itself.
   struct Waiting {
-    uint32_t record = 0;
-    LaneMask pieces = 0;
-    uint32_t bytes = 0; // of one
+    Who who;
+    vgpu::AccessKind kind = vgpu::AccessKind::read;
+    vgpu::Proxy proxy = vgpu::Proxy::generic;
     vgpu::LanesLie lie = vgpu::LanesLie::anyhow;
-    std::shared_ptr<const Known> knew = {}; // of an atomic operation: StrongWriter::knew
-    size_t offsets = 0; // of each piece, in their order; of the first where that says it all
+    LaneMask pieces = 0;
+    uint32_t bytes = 0;   // of one
+    uint32_t knew = 0;    // of an atomic operation: for knew()
+    uint32_t offsets = 0; // of each piece, in their order; of the first where that says it all
   };
 
   // Whether a weak read may wait, and does from now on. Else the caller enters it.
-  bool add_read(const vgpu::WarpAccess& access, uint32_t record, vgpu::LanesLie lie) {
+  bool add_read(const vgpu::WarpAccess& access, const Who& who, vgpu::LanesLie lie) {
     return may_wait(access, [&](Use& use) { return use.written != since_ && use.updated != since_; }) &&
-           add(access, {record, access.pieces, access.piece_bytes, lie}, &Use::read);
+           add(access, who, lie, &Use::read);
   }
   // The same of a relaxed atomic operation that releases nothing and whose value nobody takes. `knew()` gives
   // what Waiting has.
   template <class F>
-  bool add_update(const vgpu::WarpAccess& access, uint32_t record, vgpu::LanesLie lie, F&& knew) {
+  bool add_update(const vgpu::WarpAccess& access, const Who& who, vgpu::LanesLie lie, F&& knew) {
     const auto may = [&](Use& use) {
       return use.written != since_ && use.entered != since_ && use.read != since_ &&
              (use.updated != since_ || use.update_bytes == access.piece_bytes);
     };
-    return may_wait(access, may) &&
-           add(access, {record, access.pieces, access.piece_bytes, lie, knew()}, &Use::updated);
+    if (!may_wait(access, may))
+      return false;
+    knew_.push_back(knew());
+    return add(access, who, lie, &Use::updated);
   }
   // An access is entered that may not wait. Whether those that do have to be entered first: they are to be
   // taken.
@@ -72,6 +83,8 @@ public:
     return waiting_;
   }
   const uint32_t* offsets(const Waiting& of) const { return &offsets_[of.offsets]; }
+  // StrongWriter::knew of an atomic operation.
+  const std::shared_ptr<const Known>& knew(const Waiting& of) const { return knew_[of.knew - 1]; }
   // All threads have met at a barrier.
   void forget() {
     if (!is_closed_ && !waiting_.empty())
@@ -80,6 +93,7 @@ public:
     closed_for_ -= is_closed_;
     waiting_.clear();
     offsets_.clear();
+    knew_.clear();
     ++since_;
   }
 
@@ -107,22 +121,29 @@ private:
       each_page(access.access, [&](Use& use) { all &= may(use); });
     return all;
   }
-  bool add(const vgpu::WarpAccess& access, Waiting&& waiting, uint64_t Use::* use) {
+  bool add(const vgpu::WarpAccess& access, const Who& who, vgpu::LanesLie lie, uint64_t Use::* use) {
     each_page(access.access, [&](Use& page) {
       page.*use = since_;
       page.update_bytes = access.piece_bytes;
     });
-    waiting.offsets = offsets_.size();
-    if (waiting.lie != vgpu::LanesLie::anyhow)
+    waiting_.push_back({.who = who,
+                        .kind = access.access.kind,
+                        .proxy = access.access.proxy,
+                        .lie = lie,
+                        .pieces = access.pieces,
+                        .bytes = access.piece_bytes,
+                        .knew = static_cast<uint32_t>(knew_.size()),
+                        .offsets = static_cast<uint32_t>(offsets_.size())});
+    if (lie != vgpu::LanesLie::anyhow)
       offsets_.push_back(static_cast<uint32_t>(access.offset(std::countr_zero(access.pieces))));
     else
       access.each([&](int, uint64_t offset) { offsets_.push_back(static_cast<uint32_t>(offset)); });
-    waiting_.push_back(std::move(waiting));
     return true;
   }
 
   std::vector<Waiting> waiting_;
   std::vector<uint32_t> offsets_;
+  std::vector<std::shared_ptr<const Known>> knew_; // of those updates that wait
   std::vector<Use> pages_;
   uint64_t since_ = 1;
   bool is_closed_ = false;

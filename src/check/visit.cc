@@ -86,42 +86,44 @@ uint32_t Checker::number_of(ClusterState& cluster, WarpState& warp, const Record
     ++cached.times;
     return cached.number;
   }
-  Records& records = global ? global_records_ : cluster.records;
-  cached = {record, global, 0, 1};
-  if (global)
-    cached.record.time = versions_.load(std::memory_order_relaxed);
-  cached.number = records.add(global ? cluster.global_cursor : cluster.cursor, cached.record);
+  cached.record = record;
+  cached.global = global;
+  cached.range = range_of(*record.code, record.instruction);
+  number(cluster, cached);
   return cached.number;
 }
 
-// Who accesses, as it was told.
-Record Checker::record_of(const ClusterState& cluster, const WarpState& warp, const vgpu::Exec& x,
-                          const vgpu::WarpAccess& access) {
-  const vgpu::Access& what = access.access;
-  const vgpu::DecodedInst& in = *what.instruction;
-  const isa::Effects effects = isa::effects_of(x.code->opcode_of(in));
-  Record record{.code = x.code,
-                .cluster = cluster.id,
-                .instruction = x.code->id_of(in),
-                .agent = warp.knowledge.agent(),
-                .epoch = warp.knowledge.epoch(),
-                .cta_rank = x.cta->rank,
-                .warp = static_cast<uint16_t>(x.warp->index),
-                .bytes = static_cast<uint16_t>(access.piece_bytes),
-                .order = what.order,
-                .proxy = what.proxy,
-                .writes = vgpu::writes(what.kind),
-                .atomic = what.kind == AccessKind::atomic};
+const Provenance::Range* Checker::range_of(const vgpu::Code& code, vgpu::InstId in) const {
+  return in ? provenances_[function_of(code)]->of(in) : nullptr;
+}
+
+// Gives the record a number of its own.
+void Checker::number(ClusterState& cluster, CachedRecord& cached) {
+  cached.times = 1;
+  if (cached.global)
+    cached.record.time = versions_.load(std::memory_order_relaxed);
+  cached.number = cached.global ? global_records_.add(cluster.global_cursor, cached.record)
+                                : cluster.records.add(cluster.cursor, cached.record);
+}
+
+// What the instruction says of its access.
+Record Checker::record_of(const vgpu::Code& code, const vgpu::DecodedInst& in, AccessKind kind) {
+  const isa::Effects effects = isa::effects_of(code.opcode_of(in));
+  Record record{.code = &code,
+                .instruction = code.id_of(in),
+                .order = in.order,
+                .writes = vgpu::writes(kind),
+                .atomic = kind == AccessKind::atomic};
   if (effects.has(isa::effect::on_mbarrier)) {
     record.order = {vgpu::Semantics::relaxed, vgpu::MemoryScope::cluster}; // whatever they are to others
     record.mbarrier = true;
   }
   record.initializes = effects.has_any(isa::effect::makes_mbarrier | isa::effect::ends_mbarrier);
-  const isa::MatrixRow* row =
-      effects.has(isa::effect::by_warp) ? x.ptx_instruction(in).form()->matrix : nullptr;
+  const auto text = [&]() -> const ptx::Instruction& { return code.function->instructions[in.source]; };
+  const isa::MatrixRow* row = effects.has(isa::effect::by_warp) ? text().form()->matrix : nullptr;
   record.whole_warp = row && row->fragments == isa::FragmentRule::wmma;
   record.every_lane = effects.has(isa::effect::tensor_memory);
-  record.nc = is_load(effects) && x.ptx_instruction(in).has(isa::Qual::nc);
+  record.nc = is_load(effects) && text().has(isa::Qual::nc);
   return record;
 }
 
@@ -145,55 +147,82 @@ void Checker::uses_mbarriers(ClusterState& cluster, WarpState& warp, const vgpu:
     });
 }
 
+// The record of an access, by number, from now on; that of the same instruction before, where that will do.
+CachedRecord& Checker::record_access(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
+                                     const vgpu::WarpAccess& access) {
+  const vgpu::Access& what = access.access;
+  const vgpu::InstId in = x.code->id_of(*what.instruction);
+  const bool global = !what.is_shared();
+  CachedRecord& cached = warp.cached_for(in);
+  if (cached.is_like(in, warp.knowledge.agent(), vgpu::writes(what.kind), global) &&
+      !cached.record.asynchronous && cached.record.bytes == access.piece_bytes &&
+      cached.record.proxy == what.proxy) [[likely]] {
+    if (cached.record.epoch == warp.knowledge.epoch()) {
+      ++cached.times;
+      return cached;
+    }
+    cached.record.epoch = warp.knowledge.epoch();
+  } else {
+    Record& record = cached.record = record_of(*x.code, *what.instruction, what.kind);
+    record.cluster = cluster.id;
+    record.agent = warp.knowledge.agent();
+    record.epoch = warp.knowledge.epoch();
+    record.cta_rank = x.cta->rank;
+    record.warp = static_cast<uint16_t>(x.warp->index);
+    record.bytes = static_cast<uint16_t>(access.piece_bytes);
+    record.proxy = what.proxy;
+    cached.global = global;
+    cached.range = range_of(*x.code, in);
+  }
+  number(cluster, cached);
+  return cached;
+}
+
 void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   const vgpu::Access& what = access.access;
-  stays_in_variable(x, access);
   ClusterState& cluster = state(*x.cta->cluster);
   if (x.warp->follows_values || (what.is_shared() && !cluster.undefined.bytes.empty())) [[unlikely]] {
     values(cluster, x).access(x, access, uses_undefined(x));
     x.warp->follows_values = true; // it may have found something
   }
-  if (what.space != isa::StateSpace::shared && what.space != isa::StateSpace::global)
+  if (what.space != isa::StateSpace::shared && what.space != isa::StateSpace::global) {
+    stays_in_variable(x, access, range_of(*x.code, x.code->id_of(*what.instruction)));
     return;
+  }
   WarpState& warp = cluster.warp(x);
   if (waits_for_grids_ && !what.is_shared()) [[unlikely]]
     depends_on_grids(cluster, x, what.allocation, what.kind != AccessKind::write, vgpu::writes(what.kind),
                      what.lanes);
-  const vgpu::InstId in = x.code->id_of(*what.instruction);
-  const bool global = !what.is_shared(), writes = vgpu::writes(what.kind);
-  const CachedRecord& cached = warp.cached_for(in);
-  Record record;
-  if (cached.is_like(in, warp.knowledge.agent(), writes, global) && !cached.record.asynchronous &&
-      cached.record.bytes == access.piece_bytes && cached.record.proxy == what.proxy) {
-    record = cached.record;
-    record.epoch = warp.knowledge.epoch();
-  } else {
-    record = record_of(cluster, warp, x, access);
-  }
-  if (record.mbarrier || record.initializes || !warp.arriving.empty()) [[unlikely]]
-    uses_mbarriers(cluster, warp, x, access, record);
-  const uint32_t number = number_of(cluster, warp, record, global);
-  if (number == 0)
-    return;
+  const bool global = !what.is_shared();
   vgpu::LanesLie lie = access.by_lane ? access.lie : vgpu::LanesLie::anyhow;
   if (lie == vgpu::LanesLie::anyhow && what.proxy != vgpu::Proxy::tensormap && is_row(access))
     lie = vgpu::LanesLie::side_by_side;
-  const bool is_strong = record.is_strong() && !record.mbarrier;
-  const bool returns = is_strong && reads(x, access) && results_[function_of(*x.code)]->taken(in);
-  if (!global && cluster.forgets) {
-    if (waits(cluster, warp, access, {record, number, lie, nullptr}, returns))
+  const bool may_wait = !global && cluster.forgets;
+  if (may_wait) {
+    stays_in_variable(x, access, range_of(*x.code, x.code->id_of(*what.instruction)));
+    if (waits(cluster, warp, x, access, lie))
       return;
     if (cluster.pending.meet(what))
       enter_pending(cluster);
   }
+  const CachedRecord& cached = record_access(cluster, warp, x, access);
+  const Record& record = cached.record;
+  if (!may_wait)
+    stays_in_variable(x, access, cached.range);
+  if (record.mbarrier || record.initializes || !warp.arriving.empty()) [[unlikely]]
+    uses_mbarriers(cluster, warp, x, access, record);
+  if (cached.number == 0)
+    return;
+  const Told told{record, cached.number, lie, nullptr};
+  const bool returns = record.is_strong() && !record.mbarrier && this->returns(x, access);
   if (global && may_be_kept(warp, access, record, returns)) {
     vgpu::WarpAccess others = access;
-    others.pieces = keep_updates(cluster, warp, access, {record, number, lie, nullptr});
+    others.pieces = keep_updates(cluster, warp, access, told);
     if (others.pieces)
-      enter_access(x, others, {record, number, vgpu::LanesLie::anyhow, nullptr}, returns);
+      enter_access(x, others, {record, cached.number, vgpu::LanesLie::anyhow, nullptr}, returns);
     return;
   }
-  enter_access(x, access, {record, number, lie, nullptr}, returns);
+  enter_access(x, access, told, returns);
 }
 
 void Checker::enter_access(const vgpu::Exec& x, const vgpu::WarpAccess& access, Told told, bool returns) {
@@ -373,28 +402,44 @@ bool Checker::reads(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
          !isa::effects_of(x.code->opcode_of(*access.access.instruction)).has(isa::effect::reduces);
 }
 
+// ... and somebody goes by it.
+bool Checker::returns(const vgpu::Exec& x, const vgpu::WarpAccess& access) const {
+  return reads(x, access) && results_[function_of(*x.code)]->taken(x.code->id_of(*access.access.instruction));
+}
+
 // Whether the access, to shared memory, may wait in ClusterState::pending.
-bool Checker::waits(ClusterState& cluster, WarpState& warp, const vgpu::WarpAccess& access, const Told& told,
-                    bool returns) {
-  const Record& record = told.record;
+bool Checker::waits(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
+                    const vgpu::WarpAccess& access, vgpu::LanesLie lie) const {
+  const vgpu::Access& what = access.access;
   if (!access.by_lane)
     return false;
-  if (!record.is_strong())
-    return !record.writes && cluster.pending.add_read(access, told.number, told.lie);
-  return record.atomic && record.order.semantics == vgpu::Semantics::relaxed && !returns &&
-         !warp.knowledge.has_release_fence() &&
-         cluster.pending.add_update(access, told.number, told.lie,
-                                    [&] { return knew(warp, access.access.lanes); });
+  const Pending::Who who{x.code, what.instruction, warp.knowledge.agent(), warp.knowledge.epoch()};
+  if (what.order.semantics == vgpu::Semantics::weak)
+    return !vgpu::writes(what.kind) && cluster.pending.add_read(access, who, lie);
+  return what.kind == AccessKind::atomic && what.order.semantics == vgpu::Semantics::relaxed &&
+         !warp.knowledge.has_release_fence() && !returns(x, access) &&
+         cluster.pending.add_update(access, who, lie, [&] { return knew(warp, what.lanes); });
 }
 
 // They conflict with nothing that is there.
 void Checker::enter_pending(ClusterState& cluster) {
   for (const Pending::Waiting& waiting : cluster.pending.take()) {
-    const Record& record = cluster.records[waiting.record];
-    WarpState& warp = cluster.warps[record.agent];
+    const Pending::Who& who = waiting.who;
+    WarpState& warp = cluster.warps[who.agent];
+    Record made = record_of(*who.code, *who.instruction, waiting.kind);
+    made.cluster = cluster.id;
+    made.agent = who.agent;
+    made.epoch = who.epoch;
+    made.warp = static_cast<uint16_t>(who.agent); // of the cluster's one CTA
+    made.bytes = static_cast<uint16_t>(waiting.bytes);
+    made.proxy = waiting.proxy;
+    const uint32_t number = number_of(cluster, warp, made, false);
+    if (number == 0)
+      continue;
+    const Record& record = cluster.records[number];
     Visit visit{.cluster = cluster,
                 .accessor = {warp, record},
-                .number = waiting.record,
+                .number = number,
                 .lanes = waiting.pieces,
                 .writes = record.writes};
     visit.place.space = isa::StateSpace::shared;
@@ -402,7 +447,7 @@ void Checker::enter_pending(ClusterState& cluster) {
     visit.shadow = cluster.shared.front().get();
     visit.is_judged = visit.is_late = true;
     StrongWriter writer{record.cluster,     record.cta_rank,
-                        record.order.scope, waiting.knew,
+                        record.order.scope, record.writes ? cluster.pending.knew(waiting) : nullptr,
                         record.agent,       0,
                         record.epoch,       {record.code, record.instruction}};
     const auto enter_place = [&](LaneMask lanes, uint64_t offset) {

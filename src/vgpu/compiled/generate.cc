@@ -40,8 +40,8 @@ class Generator {
 public:
   Generator(asmjit::CodeHolder& holder, const Unit& unit, const Liveness& liveness, const uint32_t* join_pcs,
             Exec& example)
-      : unit_(unit), code_(*unit.code), x_(example), join_pcs_(join_pcs),
-        is_watched_(example.watch.is_on()), e_(holder, code_, liveness, example), a(e_.a), parts_(e_), leave_(a.newLabel()) {
+      : unit_(unit), code_(*unit.code), x_(example), join_pcs_(join_pcs), is_watched_(example.watch.is_on()),
+        e_(holder, code_, liveness, example), a(e_.a), parts_(e_), leave_(a.newLabel()) {
     e_.make_slow = [this] { return make_slow(); };
     e_.make_skip = [this] { make_skip(); };
   }

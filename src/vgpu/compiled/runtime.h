@@ -7,8 +7,8 @@
 
 namespace lemma::vgpu {
 
-// The instruction's handler; WarpRunner::execute_with_care(). No exception comes through compiled code, which the host
-// cannot unwind: it waits in CompiledState::problem, and the instruction has stopped the launch.
+// The instruction's handler; WarpRunner::execute_with_care(). No exception comes through compiled code, which
+// the host cannot unwind: it waits in CompiledState::problem, and the instruction has stopped the launch.
 uint32_t call_handler(Exec& x, const DecodedInst& in);
 // The latter leaves the code where an observer follows values from this instruction on.
 uint32_t call_with_care(Exec& x, const DecodedInst& in);

@@ -26,11 +26,11 @@ struct Row {
     access.lowest = offset;
     access.lie = vgpu::LanesLie::side_by_side;
   }
-  bool reads(Pending& pending, uint32_t record = 1) const {
-    return pending.add_read(access, record, access.lie);
+  bool reads(Pending& pending, uint32_t agent = 1) const {
+    return pending.add_read(access, {.agent = agent}, access.lie);
   }
-  bool updates(Pending& pending, uint32_t record = 1) const {
-    return pending.add_update(access, record, access.lie,
+  bool updates(Pending& pending, uint32_t agent = 1) const {
+    return pending.add_update(access, {.agent = agent}, access.lie,
                               [] { return std::make_shared<const Known>(Clock()); });
   }
 };
@@ -46,7 +46,7 @@ TEST(Pending, ReadsWaitForAWriteToTheirPage) {
   ASSERT_TRUE(pending.meet(Row(960, kWrite).range));   // reaches into both
   const std::vector<Pending::Waiting>& taken = pending.take();
   ASSERT_EQ(taken.size(), 1u);
-  EXPECT_EQ(taken[0].record, 7u);
+  EXPECT_EQ(taken[0].who.agent, 7u);
   EXPECT_EQ(*pending.offsets(taken[0]), 0u);
   EXPECT_FALSE(Row(2048, kRead).reads(pending)); // nothing waits until the threads have met
   EXPECT_FALSE(pending.meet(Row(0, kWrite).range));
