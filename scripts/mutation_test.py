@@ -27,7 +27,7 @@ PROGRAMS = ("isa_test", "ptx_test", "verify_test", "vgpu_test", "golden_test", "
 MEMORY = ("vgpu_test",)  # for what is about memory
 PAGE = "docs/isa.md"
 SLOW = "*Assembler*:Hostile.*"  # asks ptxas about every row; or is about no fact
-LONGEST = 600  # seconds that a program's tests may take
+LONGEST = 300  # seconds that a program's tests may take
 VALUES = "Compare.*:ConvertNarrow.*:Half.*:SmallFloats.*:Video.*"  # of arithmetic alone, and long
 
 
@@ -371,7 +371,7 @@ MUTANTS = (
         "  return !is_branch(code, in) || in.guarded;",
         "  return !is_branch(code, in);",
         (
-            "Compiled.Calls",
+            "vgpu_test did not end",
         ),
     ),
     compiled(
@@ -389,16 +389,16 @@ MUTANTS = (
         "      if (!in.guarded && in.computes)",
         "      if (in.computes)",
         (
-            "Compiled.Calls",
+            "Compiled.ValuesThatSomeLanesKeep",
         ),
     ),
     compiled(
-        "compiled-turn",  # what a part has run when others join it
-        "parts.cc",
-        "  a.cmovb(x86::rax, x86::rdx);\n",
-        "",
+        "compiled-turn",  # the slice's end
+        "generate.cc",
+        "    a.cmp(x86::r15, e_.member(x_.compiled.end));\n    a.jae(over);",
+        "    a.cmp(x86::r15, e_.member(x_.compiled.end));",
         (
-            "Compiled.Calls",
+            "Compiled.SpinsGiveWay",
         ),
     ),
     compiled(

@@ -34,8 +34,10 @@ CompiledCode::Spot* CompiledCode::make_spots() {
 CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, LaneMask mask, uint32_t visits_before) {
   if (gave_up_.load(std::memory_order_relaxed))
     return nullptr;
-  const std::unique_lock lock(compiling_, std::try_to_lock);
-  if (!lock)
+  std::unique_lock lock(compiling_, std::defer_lock);
+  if (visits_before == 0)
+    lock.lock(); // nothing is the interpreter's
+  else if (!lock.try_lock())
     return nullptr;
   Spot* const spots = spots_.load();
   const auto entry = [&] { return spots[pc].way(mask).entry.load(); };

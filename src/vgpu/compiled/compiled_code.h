@@ -3,8 +3,8 @@
 //   a segment has run so often --compile()--> a unit around it (unit.h) --> host code (generate.h) -->
 //   entries of its segments
 //
-// Code is compiled by the thread that comes first, while others go on in the interpreter; it stays until the
-// function goes. Where the host has no compiler, forbids executable pages, or there is no memory left for
+// Code is compiled by the thread that comes first, while others go on in the interpreter, or wait with
+// Engine::compiled; it stays until the function goes. Where the host has no compiler, forbids executable pages, or there is no memory left for
 // code, nothing is ever compiled.
 //
 // Tests: tests/unit/vgpu/compiled_test.cc.
