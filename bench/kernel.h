@@ -8,6 +8,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -50,6 +51,11 @@ public:
 
   // Of the last run.
   const Stats& stats() const { return stats_; }
+  // Of its warp instructions, the part that ran as compiled code.
+  double compiled_share() const {
+    return static_cast<double>(stats_.compiled_instructions.value_or(0)) /
+           static_cast<double>(std::max<uint64_t>(stats_.warp_instructions.value_or(1), 1));
+  }
 
   LaunchConfig launch;
   std::vector<std::byte> params;

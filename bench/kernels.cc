@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 namespace lemma::bench {
 namespace {
@@ -272,6 +273,42 @@ Case nbody() {
   return c;
 }
 
+// --- everyday.cu: each takes (in, out, n); what the interpreter has computed is right
+
+struct Everyday {
+  const char* name;
+  uint32_t ctas, threads;
+  int32_t n;
+};
+constexpr Everyday kEveryday[] = {
+    {"jacobi", 8, 256, 64}, {"contraction", 8, 256, 128}, {"queens", 4, 256, 7},
+    {"hash", 8, 256, 256},  {"sparse rows", 8, 256, 64},  {"local sort", 8, 256, 16},
+    {"list", 8, 256, 256},  {"common part", 8, 256, 511}, {"small ctas", 1024, 32, 32},
+    {"rays", 8, 256, 400},
+};
+
+Case everyday(const Everyday& what) {
+  constexpr uint32_t kWords = 4096;
+  std::string name = what.name;
+  std::ranges::replace(name, ' ', '_');
+  Case c = start("bench/kernels/everyday.ptx", name);
+  Kernel& kernel = *c.kernel;
+  const uint64_t in = kernel.allocate(words(kWords)),
+                 out = kernel.allocate(uint64_t{4} * what.ctas * what.threads);
+  kernel.params = pack_params(in, out, what.n);
+  kernel.launch.grid = {what.ctas, 1, 1};
+  kernel.launch.block = {what.threads, 1, 1};
+  const auto result = [=, &kernel] { return kernel.read<uint32_t>(out, size_t{what.ctas} * what.threads); };
+  const Engine engine = std::exchange(kernel.launch.engine, Engine::interpreter);
+  kernel.run();
+  kernel.launch.engine = engine;
+  const std::span<const uint32_t> by_interpreter = result();
+  c.is_right = [=, wanted = std::vector(by_interpreter.begin(), by_interpreter.end())] {
+    return std::ranges::equal(result(), wanted);
+  };
+  return c;
+}
+
 void run(benchmark::State& state, const Entry& entry, bool check) {
   Case c = entry.make();
   c.kernel->launch.check = check;
@@ -280,6 +317,7 @@ void run(benchmark::State& state, const Entry& entry, bool check) {
     c.reset();
     lanes += static_cast<double>(*c.kernel->run().lane_instructions);
   }
+  state.counters["compiled"] = c.kernel->compiled_share();
   if (!c.is_right()) {
     state.SkipWithError("the kernel's result is wrong");
     return;
@@ -290,7 +328,7 @@ void run(benchmark::State& state, const Entry& entry, bool check) {
 } // namespace
 
 void register_kernels() {
-  const std::vector<Entry> entries = {
+  std::vector<Entry> entries = {
       {"radix sort, one tile (CUB)", sort_one_tile},
       {"radix sort, one digit (CUB)", sort_one_digit},
       {"scan (CUB)", scan},
@@ -301,6 +339,8 @@ void register_kernels() {
       {"layer norm", layer_norm},
       {"n-body", nbody},
   };
+  for (const Everyday& each : kEveryday)
+    entries.push_back({each.name, [&each] { return everyday(each); }});
   for (const Entry& entry : entries)
     benchmark::RegisterBenchmark(("kernels/" + entry.name).c_str(),
                                  [=](benchmark::State& state) { run(state, entry, false); });

@@ -82,6 +82,7 @@ void run_mix(benchmark::State& state, const Mix& mix) {
   for (auto _ : state)
     lanes += static_cast<double>(*kernel.run().lane_instructions);
   set_rate(state, lanes * 1e-9, "G lane-instr");
+  state.counters["compiled"] = kernel.compiled_share();
 }
 
 std::vector<Mix> arithmetic_mixes() {

@@ -376,6 +376,61 @@ TEST(Compiled, Calls) {
     })");
 }
 
+// Every width in every register, by all lanes and by some, side by side, at one place, half a warp a row,
+// anyhow.
+TEST(Compiled, LoadsAndStoresOfEveryForm) {
+  SKIP_WITHOUT_COMPILER();
+  std::vector<uint32_t> in(1024);
+  for (uint32_t i = 0; i < in.size(); ++i)
+    in[i] = i * 0x9e3779b9 ^ i << 13;
+  struct Form {
+    const char *type, *reg;
+    int bytes;
+  };
+  for (const Form& form :
+       {Form{"u8", "%h", 1}, Form{"s8", "%h", 1}, Form{"u8", "%r", 1}, Form{"s8", "%r", 1},
+        Form{"u16", "%h", 2}, Form{"s16", "%r", 2}, Form{"u16", "%r", 2}, Form{"u32", "%r", 4},
+        Form{"u32", "%rd", 4}, Form{"s32", "%rd", 4}, Form{"u64", "%rd", 8}}) {
+    const std::string_view reg = form.reg;
+    const char* const whole = reg == "%h" ? "u16" : reg == "%r" ? "u32" : "u64";
+    for (const char* const place : {"mov.u32 %r1, %t;", "mov.u32 %r1, 3;", "mad.lo.u32 %r1, %r4, 24, %r5;",
+                                    "mul.lo.u32 %r1, %t, 7; and.b32 %r1, %r1, 63;"})
+      for (const char* const lanes : {"", "@%p1 "}) {
+        SCOPED_TRACE(fmt::format("{} in {}, {} {}", form.type, form.reg, place, lanes));
+        run_by_both(fmt::format(R"(
+    .reg .b16 %h<10>;
+    .shared .align 8 .b8 tile[512];
+    shr.u32 %r4, %t, 4;
+    and.b32 %r5, %t, 15;
+    and.b32 %r6, %t, 11;
+    setp.ne.u32 %p1, %r6, 2;
+    cvt.u64.u32 %rd6, %t;
+    mul.wide.u32 %rd1, %t, 16;
+    mov.u32 %r2, tile;
+    mad.lo.u32 %r3, %t, 16, %r2;
+    st.shared.v2.u64 [%r3], {{%rd6, %rd1}};
+    bar.warp.sync -1;
+    mov.u32 {1}7, 0;
+    {3}
+    mad.lo.u32 %r3, %r1, {2}, %r2;
+    mad.wide.u32 %rd2, %r1, {2}, %in;
+    {4}ld.global.{0} {1}7, [%rd2];
+    {4}st.shared.{0} [%r3], {1}7;
+    bar.warp.sync -1;
+    {4}ld.shared.{0} {1}8, [%r3];
+    {4}st.global.{0} [%rd2], {1}8;
+    mul.wide.u32 %rd3, %t, 8;
+    add.u64 %rd3, %rd3, %out;
+    add.{5} {1}9, {1}7, {1}8;
+    st.global.{5} [%rd3], {1}9;
+    ret;
+  )",
+                                form.type, form.reg, form.bytes, place, lanes, whole),
+                    with(Engine::compiled, 32), in);
+      }
+  }
+}
+
 TEST(Compiled, MoreValuesThanTheHostHasRegisters) {
   SKIP_WITHOUT_COMPILER();
   std::string body = "mov.u32 %r2, 0;\n";

@@ -56,10 +56,15 @@ protected:
     for (int i = 1; i < elements; ++i)
       if (slot(i).bytes != shape_.lane_bytes)
         return false;
+    if (widens_words())
+      return true;
     if (shape_.bytes >= 4)
       return shape_.bytes <= 8 && shape_.bytes == shape_.lane_bytes && shape_.width() <= 16;
     return elements == 1 && shape_.lane_bytes <= 4 && shape_.bytes >= 1;
   }
+
+  // Is it a word in a register of 64 bits?
+  bool widens_words() const { return shape_.elements == 1 && shape_.bytes == 4 && shape_.lane_bytes == 8; }
 
   void take_temporaries() {
     for (x86::Zmm* reg : {&o_[0], &o_[1], &x, &y, &z})
@@ -135,7 +140,14 @@ protected:
       shape_.lane_bytes == 4 ? a.vpbroadcastd(to, x86::ecx) : a.vpbroadcastw(to, x86::ecx);
       return;
     case 4:
-      a.vpbroadcastd(to, from);
+      if (shape_.lane_bytes == 8) {
+        x86::Mem word = from;
+        word.setSize(4);
+        shape_.is_signed ? a.movsxd(x86::rcx, word) : a.mov(x86::ecx, word);
+        a.vpbroadcastq(to, x86::rcx);
+      } else {
+        a.vpbroadcastd(to, from);
+      }
       return;
     default:
       a.vpbroadcastq(to, from);
@@ -197,15 +209,46 @@ protected:
             a.vpxord(to, to, to);
             a.k(x86::k6).vpgatherdq(to, x86::ptr(x86::rdx, x.ymm(), 0, e * 8));
           }
+        } else if (widens_words()) {
+          gather_words(y, o, part, e);
+          for (const int half : {0, 1}) {
+            const x86::Zmm& to = value()[2 * part + half];
+            if (half == 1)
+              a.vextracti64x4(y.ymm(), y, 1);
+            shape_.is_signed ? a.vpmovsxdq(to, y.ymm()) : a.vpmovzxdq(to, y.ymm());
+          }
         } else if (shape_.bytes == 4) {
-          const x86::Zmm& to = value(e)[part];
-          take_lanes(x86::k6, 4, part);
-          a.vpxord(to, to, to);
-          a.k(x86::k6).vpgatherdd(to, x86::ptr(x86::rdx, o, 0, e * 4));
+          gather_words(value(e)[part], o, part, e);
         } else {
           gather_narrow(o, part);
         }
       }
+  }
+  // Half of a warp is often a row of a tile, and lies side by side.
+  void gather_words(const x86::Zmm& to, const x86::Zmm& o, int part, int e) {
+    const asmjit::Label apart = a.newLabel(), done = a.newLabel();
+    if (jump_if_apart(o, apart)) {
+      a.vmovdqu32(to, x86::ptr(x86::rdx, x86::rax));
+      a.jmp(done);
+    }
+    a.bind(apart);
+    take_lanes(x86::k6, 4, part);
+    a.vpxord(to, to, to);
+    a.k(x86::k6).vpgatherdd(to, x86::ptr(x86::rdx, o, 0, e * 4));
+    a.bind(done);
+  }
+  // Where the lanes of a part do not lie side by side; else rax is the first one's offset. False, and nothing
+  // is emitted, where they are not to be asked. Overwrites x, k6.
+  bool jump_if_apart(const x86::Zmm& o, const asmjit::Label& apart) {
+    if (e_.active() != Lanes::all || shape_.elements != 1 || shape_.bytes != 4)
+      return false;
+    a.vpbroadcastd(x, o.xmm());
+    a.vpaddd(x, x, numbers<uint32_t>(e_, [](size_t lane) { return 4 * lane; }));
+    a.vpcmpd(x86::k6, o, x, kNotEqual);
+    a.kortestw(x86::k6, x86::k6);
+    a.jnz(apart);
+    a.vmovd(x86::eax, o.xmm());
+    return true;
   }
 
   // The words that hold the elements, which are then moved to their lowest bits.
@@ -244,10 +287,20 @@ protected:
   void scatter_part(int e, int part, uint32_t turn) {
     const auto order = [&](uint32_t lane) { return lane ^ (std::min(turn, 16u) - 1); };
     const x86::Mem places = numbers<uint32_t>(e_, [&](size_t i) { return order(static_cast<uint32_t>(i)); });
+    const asmjit::Label apart = a.newLabel(), done = a.newLabel();
+    if (!widens_words() && jump_if_apart(o_[static_cast<size_t>(part)], apart)) {
+      a.vmovdqu32(x86::ptr(x86::rdx, x86::rax), value()[part]);
+      a.jmp(done);
+    }
+    a.bind(apart);
     a.vmovdqa64(z, places);
     take_ordered_lanes(4, part, 16, order);
-    a.vpermd(x, z, o_[static_cast<size_t>(part)]);
-    if (shape_.lane_bytes == 2) { // 32 lanes in a part
+    if (widens_words()) {
+      a.vpmovqd(y.ymm(), value()[2 * part]);
+      a.vpmovqd(x.ymm(), value()[2 * part + 1]);
+      a.vinserti64x4(y, y, x.ymm(), 1);
+      a.vpermd(y, z, y);
+    } else if (shape_.lane_bytes == 2) { // 32 lanes in a part
       part == 0 ? a.vpmovzxwd(y, value(e)[0].ymm()) : a.vextracti64x4(y.ymm(), value(e)[0], 1);
       if (part != 0)
         a.vpmovzxwd(y, y.ymm());
@@ -255,7 +308,9 @@ protected:
     } else {
       a.vpermd(y, z, value(e)[part]);
     }
+    a.vpermd(x, z, o_[static_cast<size_t>(part)]);
     a.k(x86::k6).vpscatterdd(x86::ptr(x86::rdx, x, 0, e * shape_.bytes), y);
+    a.bind(done);
   }
   void scatter_64(int e, uint32_t turn) {
     // Eights of lanes, the last of a turn first.

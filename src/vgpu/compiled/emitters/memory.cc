@@ -40,7 +40,7 @@ public:
       ask_shared();
     if (e_.active() == Lanes::all)
       emit_all();
-    else if (shape_.elements == 1 && shape_.bytes >= 4)
+    else if (shape_.elements == 1)
       emit_some();
     else
       emit_scattered();
@@ -121,17 +121,27 @@ private:
     for (int part = 0; part < value().parts; ++part) {
       const x86::Zmm& v = value()[part];
       const x86::Mem at = x86::ptr(x86::rdx, part * kPartBytes * shape_.bytes / shape_.lane_bytes);
-      if (shape_.bytes == shape_.lane_bytes)
-        writes_ ? a.vmovdqu64(at, v) : a.vmovdqu64(v, at);
-      else if (writes_)
-        narrow(at, v);
+      const bool masks = e_.active() != Lanes::all;
+      if (masks) {
+        a.k(e_.active_part(shape_.lane_bytes, part));
+        if (!writes_)
+          a.z();
+      }
+      if (shape_.bytes != shape_.lane_bytes)
+        writes_ ? narrow(at, v) : widen(v, at);
+      else if (masks && shape_.bytes == 2)
+        writes_ ? a.vmovdqu16(at, v) : a.vmovdqu16(v, at);
+      else if (masks && shape_.bytes == 4)
+        writes_ ? a.vmovdqu32(at, v) : a.vmovdqu32(v, at);
       else
-        widen(v, at);
+        writes_ ? a.vmovdqu64(at, v) : a.vmovdqu64(v, at);
     }
   }
   void widen(const x86::Zmm& to, const x86::Mem& from) {
     const bool is_signed = shape_.is_signed;
-    if (shape_.lane_bytes == 2)
+    if (shape_.lane_bytes == 8)
+      is_signed ? a.vpmovsxdq(to, from) : a.vpmovzxdq(to, from);
+    else if (shape_.lane_bytes == 2)
       is_signed ? a.vpmovsxbw(to, from) : a.vpmovzxbw(to, from);
     else if (shape_.bytes == 1)
       is_signed ? a.vpmovsxbd(to, from) : a.vpmovzxbd(to, from);
@@ -139,7 +149,9 @@ private:
       is_signed ? a.vpmovsxwd(to, from) : a.vpmovzxwd(to, from);
   }
   void narrow(const x86::Mem& to, const x86::Zmm& from) {
-    if (shape_.lane_bytes == 2)
+    if (shape_.lane_bytes == 8)
+      a.vpmovqd(to, from);
+    else if (shape_.lane_bytes == 2)
       a.vpmovwb(to, from);
     else if (shape_.bytes == 1)
       a.vpmovdb(to, from);
@@ -196,7 +208,7 @@ private:
       }
   }
 
-  // --- some lanes, side by side: one element of 4 or 8 bytes
+  // --- some lanes, side by side: one element
 
   void emit_some() {
     const int width = shape_.width();
@@ -226,17 +238,7 @@ private:
     a.mov(x86::r8d, x86::ecx);
     find();
     a.sub(x86::rdx, x86::r8);
-    if (writes_)
-      count_effect();
-    for (int part = 0; part < value().parts; ++part) {
-      const x86::Mem at = x86::ptr(x86::rdx, part * kPartBytes);
-      const x86::Zmm& v = value()[part];
-      a.k(e_.active_part(width, part));
-      if (writes_)
-        width == 4 ? a.vmovdqu32(at, v) : a.vmovdqu64(at, v);
-      else
-        width == 4 ? a.z().vmovdqu32(v, at) : a.z().vmovdqu64(v, at);
-    }
+    move_side_by_side();
     a.bind(done);
     e_.forget_masks(); // the other way needs its own
     e_.aside([self = *this, scattered, done]() mutable {
@@ -444,10 +446,16 @@ private:
       return;
     }
     a.sub(x86::rsi, x86::r8); // of lane 0
-    for (int part = 0; part < value().parts; ++part) {
-      a.k(e_.active_part(shape_.width(), part));
-      shape_.width() == 4 ? a.vmovdqu32(x86::ptr(x86::rsi, part * kPartBytes), x)
-                          : a.vmovdqu64(x86::ptr(x86::rsi, part * kPartBytes), x);
+    const int width = shape_.width();
+    for (int part = 0; part < std::max(width / 2, 1); ++part) {
+      const x86::Mem at = x86::ptr(x86::rsi, part * kPartBytes);
+      a.k(e_.active_part(std::max(width, 2), part));
+      if (width == 1)
+        a.vmovdqu8(at, x.ymm());
+      else if (width == 2)
+        a.vmovdqu16(at, x);
+      else
+        width == 4 ? a.vmovdqu32(at, x) : a.vmovdqu64(at, x);
     }
     e_.forget_masks();
   }

@@ -14,7 +14,7 @@ public:
 
   // False before anything was emitted: it is none of these.
   bool emit() {
-    if (!take_shape())
+    if (!take_shape() || widens_words())
       return false;
     switch (space_) {
     case StateSpace::param:
