@@ -398,7 +398,7 @@ MUTANTS = (
         "    a.cmp(x86::r15, e_.member(x_.compiled.end));\n    a.jae(over);",
         "    a.cmp(x86::r15, e_.member(x_.compiled.end));",
         (
-            "Compiled.SpinsGiveWay",
+            "vgpu_test did not end",
         ),
     ),
     compiled(
@@ -408,6 +408,7 @@ MUTANTS = (
         "    const bool asks = in.marks_written || in.always_run;",
         (
             "Compiled.RegistersThatWereNeverWritten",
+            "Compiled.TheHostsRoundingIsAsBefore",
         ),
     ),
 )
