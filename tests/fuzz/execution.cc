@@ -4,6 +4,7 @@
 // then each launch goes in both modes of asynchronous work.
 #include "execution.h"
 
+#include "lemma/engine.h"
 #include "ptx/parser.h"
 #include "verify/verify.h"
 #include "vgpu/code/program.h"
@@ -199,6 +200,7 @@ std::string run(const vgpu::Program& program, vgpu::GlobalMemory& memory, const 
                             .deterministic = true,
                             .async = async,
                             .max_instructions = kMaxInstructions,
+                            .engine = *engine_of_environment(), // LEMMA_ENGINE
                             .workers = 1,
                             .print = [](std::string_view) {}};
   const vgpu::MachineLimits limits = vgpu::limits_of(program.arch());
@@ -209,6 +211,7 @@ std::string run(const vgpu::Program& program, vgpu::GlobalMemory& memory, const 
   const Report report = vgpu::run_launch(program, *entry, memory, config, made.params, {.limits = limits});
   ++counts.launches;
   counts.warp_instructions += report.stats.warp_instructions.value_or(0);
+  counts.compiled_instructions += report.stats.compiled_instructions.value_or(0);
   ++counts.outcomes[report.ok() ? finished : first_fault + static_cast<size_t>(report.fault->kind)];
   return report.fault && report.fault->kind == FaultKind::internal
              ? "an internal error is reported: " + report.fault->message

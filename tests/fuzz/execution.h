@@ -22,7 +22,7 @@ struct ExecutionCounts {
 
   uint64_t programs = 0;
   uint64_t launches = 0;
-  uint64_t warp_instructions = 0;
+  uint64_t warp_instructions = 0, compiled_instructions = 0; // the latter of the former
   std::array<uint64_t, kOutcomes> outcomes{};
   std::array<uint64_t, kMostForms> forms{};       // by isa::forms(): warp instructions executed
   std::array<uint64_t, kMostHandlers> handlers{}; // by HandlerIndex

@@ -166,6 +166,7 @@ void add(ExecutionCounts& to, const ExecutionCounts& from) {
   to.programs += from.programs;
   to.launches += from.launches;
   to.warp_instructions += from.warp_instructions;
+  to.compiled_instructions += from.compiled_instructions;
   const auto add_all = [](auto& a, const auto& b) {
     std::transform(a.begin(), a.end(), b.begin(), a.begin(), std::plus<>());
   };
@@ -186,8 +187,8 @@ void write_report(const std::string& path, const ExecutionCounts& counts) {
 }
 
 void print_counts(const ExecutionCounts& counts) {
-  fmt::print("{} programs, {} launches, {} warp instructions\n", counts.programs, counts.launches,
-             counts.warp_instructions);
+  fmt::print("{} programs, {} launches, {} warp instructions, {} of them compiled\n", counts.programs,
+             counts.launches, counts.warp_instructions, counts.compiled_instructions);
   for (size_t i = 0; i < counts.outcomes.size(); ++i)
     if (counts.outcomes[i])
       fmt::print("{:>12}  {}\n", counts.outcomes[i], fuzz::outcome_name(i));

@@ -4,8 +4,8 @@
 //   entries of its segments
 //
 // Code is compiled by the thread that comes first, while others go on in the interpreter, or wait with
-// Engine::compiled; it stays until the function goes. Where the host has no compiler, forbids executable pages, or there is no memory left for
-// code, nothing is ever compiled.
+// Engine::compiled; it stays until the function goes. Where the host has no compiler, forbids executable
+// pages, or there is no memory left for code, nothing is ever compiled.
 //
 // Tests: tests/unit/vgpu/compiled_test.cc.
 #pragma once

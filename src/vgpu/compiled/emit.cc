@@ -10,7 +10,8 @@ namespace lemma::vgpu {
 using asmjit::Label;
 
 Emit::Emit(asmjit::CodeHolder& holder, const Code& code, const Liveness& liveness, Exec& example)
-    : a(&holder), code_(code), liveness_(liveness), example_(example), pool_label_(a.newLabel()) {}
+    : a(&holder), code_(code), liveness_(liveness), example_(example), pool_label_(a.newLabel()),
+      host_check_(a.newLabel()) {}
 
 uint64_t Emit::constant(int i) const {
   const Slot& slot = source_slot(i);

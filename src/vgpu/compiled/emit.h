@@ -191,6 +191,19 @@ public:
   // a page's, all is well for an access that is aligned to `width`; else the code goes to `slow`. Overwrites
   // rax, rcx, rsi, rdi.
   void find_global(bool is_constant, bool writes, int64_t imm, int width, const asmjit::Label& slow);
+  // The program's memory that the host accesses next: lanes of `bytes` each, side by side from base + at on,
+  // or at their offsets from there. In builds with AddressSanitizer the code asks it; else nothing is
+  // emitted.
+  struct HostAccess {
+    x86::Gp base;
+    int32_t at = 0;
+    int bytes = 4;
+    int lanes = 1;
+    int offsets = -1;              // the number of the vector register that has them, of 4 bytes ...
+    bool has_wide_offsets = false; // ... or 8
+    uint32_t mask = 0;             // the number of the mask of lanes; 0: all
+  };
+  void check_host(const HostAccess& access);
   // to: the split that runs; warp: its warp.
   void find_split(const x86::Gp& to, const x86::Gp& warp);
   const Translation& example_translation() const;
@@ -211,6 +224,7 @@ public:
   void forget_masks();      // k1 .. k4 are not what they were
   void forget(Place place); // it is not held, and the frame has its value
   void emit_asides();
+  void emit_host_check(); // what check_host() calls
   void emit_pool();
   HeldValues held_in_zone(const std::vector<Kept>& values) const;
   void prefer(const std::vector<Kept>& values); // those have registers of their own
@@ -261,7 +275,7 @@ private:
   std::vector<Aside> asides_;
   std::vector<std::byte> pool_;
   std::unordered_map<std::string, size_t> pool_places_; // by the bytes that are there
-  asmjit::Label pool_label_;
+  asmjit::Label pool_label_, host_check_;
 };
 
 // Emits the host code of an instruction, or returns false before anything is emitted: its handler is called

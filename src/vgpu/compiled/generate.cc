@@ -74,6 +74,7 @@ public:
     for (const uint32_t pc : unit_.join_pcs)
       loads.push_back(copies_[1].loads[unit_.segment_at(pc)]);
     parts_.emit(loads);
+    e_.emit_host_check();
     e_.emit_pool();
   }
   // Of the segments, for all lanes or for some; those without code have none that is valid.

@@ -128,6 +128,7 @@ protected:
   // --- lanes at one address
 
   void broadcast_elements(int32_t at) {
+    e_.check_host({.base = x86::rdx, .at = at, .bytes = shape_.width()});
     for (int e = 0; e < shape_.elements; ++e)
       for (int part = 0; part < value(e).parts; ++part)
         broadcast(value(e)[part], x86::ptr(x86::rdx, at + e * shape_.bytes));
@@ -197,6 +198,13 @@ protected:
       a.kxnord(to, to, to);
   }
 
+  // The lanes of k6, at their offsets.
+  void check_lanes(Emit::HostAccess access, const x86::Zmm& offsets) {
+    access.offsets = static_cast<int>(offsets.id());
+    access.mask = x86::k6.id();
+    e_.check_host(access);
+  }
+
   void gather() {
     for (int e = 0; e < shape_.elements; ++e)
       for (int part = 0; part < 2; ++part) {
@@ -206,6 +214,7 @@ protected:
             half == 0 ? a.vmovdqa64(x.ymm(), o.ymm()) : a.vextracti64x4(x.ymm(), o, 1);
             const x86::Zmm& to = value(e)[2 * part + half];
             take_lanes(x86::k6, 8, 2 * part + half);
+            check_lanes({.base = x86::rdx, .at = e * 8, .bytes = 8, .lanes = 8}, x);
             a.vpxord(to, to, to);
             a.k(x86::k6).vpgatherdq(to, x86::ptr(x86::rdx, x.ymm(), 0, e * 8));
           }
@@ -227,6 +236,8 @@ protected:
   // Half of a warp is often a row of a tile, and lies side by side.
   void gather_words(const x86::Zmm& to, const x86::Zmm& o, int part, int e) {
     const asmjit::Label apart = a.newLabel(), done = a.newLabel();
+    take_lanes(x86::k6, 4, part);
+    check_lanes({.base = x86::rdx, .at = e * 4, .bytes = 4, .lanes = 16}, o);
     if (jump_if_apart(o, apart)) {
       a.vmovdqu32(to, x86::ptr(x86::rdx, x86::rax));
       a.jmp(done);
@@ -255,6 +266,7 @@ protected:
   void gather_narrow(const x86::Zmm& o, int part) {
     a.vpandd(x, o, e_.broadcast32(~uint32_t{3}));
     take_lanes(x86::k6, 4, part);
+    check_lanes({.base = x86::rdx, .bytes = shape_.bytes, .lanes = 16}, o);
     a.vpxord(y, y, y);
     a.k(x86::k6).vpgatherdd(y, x86::ptr(x86::rdx, x));
     a.vpandd(x, o, e_.broadcast32(3));
@@ -288,6 +300,9 @@ protected:
     const auto order = [&](uint32_t lane) { return lane ^ (std::min(turn, 16u) - 1); };
     const x86::Mem places = numbers<uint32_t>(e_, [&](size_t i) { return order(static_cast<uint32_t>(i)); });
     const asmjit::Label apart = a.newLabel(), done = a.newLabel();
+    take_lanes(x86::k6, 4, part);
+    check_lanes({.base = x86::rdx, .at = e * shape_.bytes, .bytes = shape_.bytes, .lanes = 16},
+                o_[static_cast<size_t>(part)]);
     if (!widens_words() && jump_if_apart(o_[static_cast<size_t>(part)], apart)) {
       a.vmovdqu32(x86::ptr(x86::rdx, x86::rax), value()[part]);
       a.jmp(done);
@@ -323,6 +338,7 @@ protected:
       if (part % 2 != 0)
         a.vpmovzxdq(x, x.ymm());
       a.vpermq(x, z, x);
+      check_lanes({.base = x86::rdx, .at = e * 8, .bytes = 8, .lanes = 8, .has_wide_offsets = true}, x);
       a.vpermq(y, z, value(e)[part]);
       a.k(x86::k6).vpscatterqq(x86::ptr(x86::rdx, x, 0, e * 8), y);
     }

@@ -115,6 +115,7 @@ private:
     if (writes_)
       count_effect();
     if (shape_.elements > 1) {
+      e_.check_host({.base = x86::rdx, .bytes = shape_.width(), .lanes = kWarpSize});
       writes_ ? store_interleaved() : load_interleaved();
       return;
     }
@@ -122,8 +123,14 @@ private:
       const x86::Zmm& v = value()[part];
       const x86::Mem at = x86::ptr(x86::rdx, part * kPartBytes * shape_.bytes / shape_.lane_bytes);
       const bool masks = e_.active() != Lanes::all;
+      const uint32_t mask = masks ? e_.active_part(shape_.lane_bytes, part).id() : 0;
+      e_.check_host({.base = x86::rdx,
+                     .at = part * kPartBytes * shape_.bytes / shape_.lane_bytes,
+                     .bytes = shape_.bytes,
+                     .lanes = kPartBytes / shape_.lane_bytes,
+                     .mask = mask});
       if (masks) {
-        a.k(e_.active_part(shape_.lane_bytes, part));
+        a.k(x86::k(mask));
         if (!writes_)
           a.z();
       }
@@ -439,6 +446,7 @@ private:
     a.vpbroadcastd(x, e_.number32(kMarks));
     if (e_.active() == Lanes::all) {
       const int bytes = shape_.width() * kWarpSize;
+      e_.check_host({.base = x86::rsi, .bytes = shape_.width(), .lanes = kWarpSize});
       if (bytes < kPartBytes)
         a.vmovdqu(x86::ptr(x86::rsi), x.ymm());
       for (int at = 0; at + kPartBytes <= bytes; at += kPartBytes)
@@ -449,7 +457,13 @@ private:
     const int width = shape_.width();
     for (int part = 0; part < std::max(width / 2, 1); ++part) {
       const x86::Mem at = x86::ptr(x86::rsi, part * kPartBytes);
-      a.k(e_.active_part(std::max(width, 2), part));
+      const x86::KReg lanes = e_.active_part(std::max(width, 2), part);
+      e_.check_host({.base = x86::rsi,
+                     .at = part * kPartBytes,
+                     .bytes = width,
+                     .lanes = std::min(kPartBytes / width, kWarpSize),
+                     .mask = lanes.id()});
+      a.k(lanes);
       if (width == 1)
         a.vmovdqu8(at, x.ymm());
       else if (width == 2)
@@ -465,6 +479,7 @@ private:
     for (int part = 0; part < 2; ++part)
       for (int at = 0; at < shape_.width(); at += 4) {
         take_lanes(x86::k6, 4, part);
+        check_lanes({.base = x86::rsi, .at = at, .bytes = 4, .lanes = 16}, o_[static_cast<size_t>(part)]);
         a.k(x86::k6).vpscatterdd(x86::ptr(x86::rsi, o_[static_cast<size_t>(part)], 0, at), x);
       }
   }

@@ -164,6 +164,9 @@ private:
         return;
       }
     };
+    a.lea(x86::rsi, masks);
+    masks = x86::ptr(x86::rsi);
+    e_.check_host({.base = x86::rsi, .bytes = 4, .lanes = width});
     move(false);
     a.vpbroadcastd(y, e_.active_lanes(x86::r11));
     a.vpandnd(z, x, y);
@@ -191,10 +194,12 @@ private:
         const x86::Zmm& o = o_[static_cast<size_t>(shape_.bytes == 8 ? part / 2 : part)];
         if (shape_.bytes == 8) {
           part % 2 == 0 ? a.vmovdqa64(x.ymm(), o.ymm()) : a.vextracti64x4(x.ymm(), o, 1);
+          check_lanes({.base = x86::rdx, .at = e * 8, .bytes = 8, .lanes = 8}, x);
           a.k(x86::k6).vpgatherdq(y, x86::ptr(x86::rdx, x.ymm(), 0, e * 8));
           under_mask(8, part);
           a.vpcmpq(x86::k5, y, value(e)[part], kNotEqual);
         } else {
+          check_lanes({.base = x86::rdx, .at = e * 4, .bytes = 4, .lanes = 16}, o);
           a.k(x86::k6).vpgatherdd(y, x86::ptr(x86::rdx, o, 0, e * 4));
           under_mask(4, part);
           a.vpcmpd(x86::k5, y, value(e)[part], kNotEqual);
