@@ -39,7 +39,7 @@ def read(build):
     return found
 
 
-WRONG = re.compile(r": Failure$|ERROR: |: runtime error: |^Traceback |: error: |FATAL|terminate called")
+WRONG = re.compile(r": Failure$|ERROR: |: runtime error: |^Traceback |: error: |FATAL|FAILED|terminate called")
 
 
 def what_failed(build, most=24):

@@ -139,8 +139,8 @@ private:
   };
   void visit_access(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
                     const vgpu::WarpAccess& access, const Told& told);
-  bool waits(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x, const vgpu::WarpAccess& access,
-             vgpu::LanesLie lie) const;
+  bool waits(ClusterState& cluster, const Pending::Who& who, const vgpu::Exec& x,
+             const vgpu::WarpAccess& access, vgpu::LanesLie lie) const;
   bool returns(const vgpu::Exec& x, const vgpu::WarpAccess& access) const;
   void enter_pending(ClusterState& cluster);
   bool may_be_kept(const WarpState& warp, const vgpu::WarpAccess& access, const Record& record,

@@ -29,7 +29,7 @@ public:
   // Who accesses, from which a Record is made when the access is entered.
   struct Who {
     const vgpu::Code* code = nullptr;
-    const vgpu::DecodedInst* instruction = nullptr;
+    vgpu::InstId instruction = {};
     uint32_t agent = 0; // a warp's
     Epoch epoch = 0;
   };

@@ -199,8 +199,9 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
     lie = vgpu::LanesLie::side_by_side;
   const bool may_wait = !global && cluster.forgets;
   if (may_wait) {
-    stays_in_variable(x, access, range_of(*x.code, x.code->id_of(*what.instruction)));
-    if (waits(cluster, warp, x, access, lie))
+    const vgpu::InstId in = x.code->id_of(*what.instruction);
+    stays_in_variable(x, access, range_of(*x.code, in));
+    if (waits(cluster, {x.code, in, warp.knowledge.agent(), warp.knowledge.epoch()}, x, access, lie))
       return;
     if (cluster.pending.meet(what))
       enter_pending(cluster);
@@ -408,14 +409,14 @@ bool Checker::returns(const vgpu::Exec& x, const vgpu::WarpAccess& access) const
 }
 
 // Whether the access, to shared memory, may wait in ClusterState::pending.
-bool Checker::waits(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
+bool Checker::waits(ClusterState& cluster, const Pending::Who& who, const vgpu::Exec& x,
                     const vgpu::WarpAccess& access, vgpu::LanesLie lie) const {
   const vgpu::Access& what = access.access;
   if (!access.by_lane)
     return false;
-  const Pending::Who who{x.code, what.instruction, warp.knowledge.agent(), warp.knowledge.epoch()};
   if (what.order.semantics == vgpu::Semantics::weak)
     return !vgpu::writes(what.kind) && cluster.pending.add_read(access, who, lie);
+  WarpState& warp = cluster.warp(x);
   return what.kind == AccessKind::atomic && what.order.semantics == vgpu::Semantics::relaxed &&
          !warp.knowledge.has_release_fence() && !returns(x, access) &&
          cluster.pending.add_update(access, who, lie, [&] { return knew(warp, what.lanes); });
@@ -426,7 +427,7 @@ void Checker::enter_pending(ClusterState& cluster) {
   for (const Pending::Waiting& waiting : cluster.pending.take()) {
     const Pending::Who& who = waiting.who;
     WarpState& warp = cluster.warps[who.agent];
-    Record made = record_of(*who.code, *who.instruction, waiting.kind);
+    Record made = record_of(*who.code, who.code->at(who.instruction), waiting.kind);
     made.cluster = cluster.id;
     made.agent = who.agent;
     made.epoch = who.epoch;

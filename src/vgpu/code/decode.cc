@@ -102,8 +102,8 @@ public:
     code_.slots.shrink_to_fit();
     if (code_.has_wgmma)
       find_wgmma_registers(code_);
-    for (auto& compiled : code_.compiled)
-      compiled = std::make_shared<CompiledCode>(code_);
+    for (const bool is_watched : {false, true})
+      code_.compiled[is_watched] = std::make_shared<CompiledCode>(code_, is_watched);
     return std::nullopt;
   }
 

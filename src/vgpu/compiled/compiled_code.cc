@@ -18,7 +18,7 @@ constexpr uint32_t kVisits = 256, kWarm = 16;
 
 } // namespace
 
-CompiledCode::CompiledCode(const Code& code) : code_(code) {}
+CompiledCode::CompiledCode(const Code& code, bool is_watched) : code_(code), is_watched_(is_watched) {}
 
 CompiledCode::~CompiledCode() {
   delete[] spots_.load();
@@ -59,7 +59,7 @@ CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, LaneMask mask, uint32_
     liveness_ = std::make_unique<Liveness>(code_);
     taken_ = MemoryShare(x.launch->memory->budget());
   }
-  Generated made = generate(unit, *liveness_, join_pcs_.back().data(), x);
+  Generated made = generate(unit, *liveness_, join_pcs_.back().data(), is_watched_, x);
   if (!made.pages || !taken_.try_take(made.pages->bytes())) {
     gave_up_ = true;
     return nullptr;
@@ -128,7 +128,7 @@ std::optional<std::string> warn_of_no_compiler(Engine engine) {
 #if !defined(LEMMA_HAS_COMPILED)
 namespace lemma::vgpu {
 
-Generated generate(const Unit&, const Liveness&, const uint32_t*, Exec&) {
+Generated generate(const Unit&, const Liveness&, const uint32_t*, bool, Exec&) {
   return {};
 }
 Generated generate_one(const Code&, uint32_t, Exec&) {

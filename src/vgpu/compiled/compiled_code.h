@@ -33,7 +33,8 @@ using CompiledEntry = uint32_t (*)(Exec* x);
 
 class CompiledCode {
 public:
-  explicit CompiledCode(const Code& code);
+  // For launches that somebody watches, or nobody does.
+  CompiledCode(const Code& code, bool is_watched);
   ~CompiledCode();
 
   // Of the segment at the pc, for the lanes of Exec::mask; null: it has none yet, and this visit counts.
@@ -74,6 +75,7 @@ private:
   CompiledEntry compile(Exec& x, uint32_t pc, LaneMask mask, uint32_t visits_before);
 
   const Code& code_;
+  const bool is_watched_;
   std::atomic<Spot*> spots_{nullptr}; // by pc; made when the function first runs
   // Units so far and 1: each is made of all that has run, and so has to pay for itself the more.
   std::atomic<uint32_t> turns_{1};

@@ -39,8 +39,8 @@ public:
 class Generator {
 public:
   Generator(asmjit::CodeHolder& holder, const Unit& unit, const Liveness& liveness, const uint32_t* join_pcs,
-            Exec& example)
-      : unit_(unit), code_(*unit.code), x_(example), join_pcs_(join_pcs), is_watched_(example.watch.is_on()),
+            bool is_watched, Exec& example)
+      : unit_(unit), code_(*unit.code), x_(example), join_pcs_(join_pcs), is_watched_(is_watched),
         e_(holder, code_, liveness, example), a(e_.a), parts_(e_), leave_(a.newLabel()) {
     e_.make_slow = [this] { return make_slow(); };
     e_.make_skip = [this] { make_skip(); };
@@ -336,7 +336,7 @@ private:
     a.cmp(e_.member(x_.compiled.is_divided), 0);
     a.jne(out);
     a.mov(x86::rdi, x86::r13);
-    a.mov(x86::rax, reinterpret_cast<uint64_t>(&follow));
+    a.mov(x86::rax, reinterpret_cast<uint64_t>(is_watched_ ? &follow<true> : &follow<false>));
     a.call(x86::rax);
     a.test(x86::rax, x86::rax);
     a.jz(stays);
@@ -401,8 +401,9 @@ private:
       a.inc(e_.member(x_.stats.called[static_cast<size_t>(code_.opcode_of(in))]));
     a.mov(x86::rdi, x86::r13);
     a.mov(x86::rsi, reinterpret_cast<uint64_t>(&in));
-    uint64_t callee =
-        reinterpret_cast<uint64_t>(asks || is_watched_ ? &call_with_care : &lemma::vgpu::call_handler);
+    uint64_t callee = reinterpret_cast<uint64_t>(is_watched_ ? &call_with_care<true>
+                                                 : asks      ? &call_with_care<false>
+                                                             : &lemma::vgpu::call_handler);
     if (in.computes && !asks) // throws nothing
       callee = reinterpret_cast<uint64_t>(in.handler);
     a.mov(x86::rax, callee);
@@ -741,12 +742,13 @@ void dump(const CodePages& pages, const asmjit::CodeHolder& holder,
 
 } // namespace
 
-Generated generate(const Unit& unit, const Liveness& liveness, const uint32_t* join_pcs, Exec& example) {
+Generated generate(const Unit& unit, const Liveness& liveness, const uint32_t* join_pcs, bool is_watched,
+                   Exec& example) {
   asmjit::CodeHolder holder;
   FirstError error;
   holder.init(asmjit::Environment::host());
   holder.setErrorHandler(&error);
-  Generator generator(holder, unit, liveness, join_pcs, example);
+  Generator generator(holder, unit, liveness, join_pcs, is_watched, example);
   generator.run();
   Generated made;
   if (error.failed || holder.flatten() != asmjit::kErrorOk ||
@@ -774,7 +776,7 @@ Generated generate_one(const Code& code, uint32_t pc, Exec& example) {
   Unit unit;
   unit.code = &code;
   unit.segments.push_back({.begin = pc, .end = pc + 1, .counted = 1, .unguarded = !code.insts[pc].guarded});
-  return generate(unit, Liveness(code), nullptr, example);
+  return generate(unit, Liveness(code), nullptr, false, example);
 }
 
 } // namespace lemma::vgpu

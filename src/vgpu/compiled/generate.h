@@ -25,9 +25,10 @@ struct Generated {
   uint32_t called = 0;                                  // instructions that their handlers do
 };
 
-// `join_pcs`: of the unit, where they stay as long as the code. `example`: any Exec whose parts are there;
-// members are addressed by where it has them.
-Generated generate(const Unit& unit, const Liveness& liveness, const uint32_t* join_pcs, Exec& example);
+// `join_pcs`: of the unit, where they stay as long as the code. `is_watched`: for launches that somebody
+// watches. `example`: any Exec whose parts are there; members are addressed by where it has them.
+Generated generate(const Unit& unit, const Liveness& liveness, const uint32_t* join_pcs, bool is_watched,
+                   Exec& example);
 // For tests: code of the instruction at the pc alone, which leaves before the next one.
 Generated generate_one(const Code& code, uint32_t pc, Exec& example);
 

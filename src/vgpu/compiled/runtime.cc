@@ -53,22 +53,26 @@ uint32_t call_handler(Exec& x, const DecodedInst& in) {
   return catching(x, [&] { return in.handler(x, in); });
 }
 
+template <bool is_watched>
 uint32_t call_with_care(Exec& x, const DecodedInst& in) {
   return catching(x, [&] {
-    const Step step = WarpRunner::execute_with_care(x, in);
-    if (!x.warp->follows_values || step != Step::next) [[likely]]
+    const Step step = WarpRunner::execute_with_care(x, in, is_watched);
+    if (!is_watched || !x.warp->follows_values || step != Step::next) [[likely]]
       return step;
     ++x.pc;
     return Step::jumped;
   });
 }
+template uint32_t call_with_care<false>(Exec& x, const DecodedInst& in);
+template uint32_t call_with_care<true>(Exec& x, const DecodedInst& in);
 
+template <bool is_watched>
 const void* follow(Exec& x) {
   const std::vector<Split>& splits = x.warp->splits;
   if (splits.size() != 1 || splits[0].state != SplitState::ready)
     return nullptr;
   const CallFrame& call = splits[0].stack.back();
-  const void* const inside = call.code->compiled[x.watch.is_on()]->inside(splits[0].pc, splits[0].mask);
+  const void* const inside = call.code->compiled[is_watched]->inside(splits[0].pc, splits[0].mask);
   if (!inside)
     return nullptr;
   x.split = 0;
@@ -79,6 +83,9 @@ const void* follow(Exec& x) {
   x.bases[0] = call.registers;
   return inside;
 }
+
+template const void* follow<false>(Exec& x);
+template const void* follow<true>(Exec& x);
 
 uint32_t notices_backward_jump(Exec& x, uint32_t pc) {
   x.pc = pc;

@@ -10,11 +10,13 @@ namespace lemma::vgpu {
 // The instruction's handler; WarpRunner::execute_with_care(). No exception comes through compiled code, which
 // the host cannot unwind: it waits in CompiledState::problem, and the instruction has stopped the launch.
 uint32_t call_handler(Exec& x, const DecodedInst& in);
-// The latter leaves the code where an observer follows values from this instruction on.
+// Where an observer follows values from this instruction on, the code is left.
+template <bool is_watched>
 uint32_t call_with_care(Exec& x, const DecodedInst& in);
 
 // After a call or a return, of which the part knows nothing yet: the place of its split is taken, as
 // WarpRunner::load() does. Where the code for that place goes on; null: the code has to return.
+template <bool is_watched>
 const void* follow(Exec& x);
 
 // The loop's part in a backward jump to the pc (waiting.h): nonzero where the part waits from now on.

@@ -543,7 +543,7 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
     return tells == Tells::nothing || (tells == Tells::values && !x.warp->follows_values && !x.late_wgmma &&
                                        x.code->wgmma_numbers.empty());
   };
-  CompiledCode* const compiled = x.code->compiled[x.watch.is_on()].get();
+  CompiledCode* const compiled = x.code->compiled[tells == Tells::values].get();
   Meeting meeting;
   const uint64_t turn_end = x.executed + budget;
   if (x.warp->splits.size() != 1) {
@@ -737,10 +737,10 @@ void WarpRunner::count_before_others(size_t parts, uint64_t ran) {
   return exec_.executed;
 }
 
-Step WarpRunner::execute_with_care(Exec& x, const DecodedInst& in) {
+Step WarpRunner::execute_with_care(Exec& x, const DecodedInst& in, bool is_watched) {
   const bool runs = x.active || in.always_run;
-  return x.watch.is_on() ? execute_with_care<Tells::values>(x, in, runs)
-                         : execute_with_care<Tells::nothing>(x, in, runs);
+  return is_watched ? execute_with_care<Tells::values>(x, in, runs)
+                    : execute_with_care<Tells::nothing>(x, in, runs);
 }
 
 void WarpRunner::begin_turn(const Cluster& cluster) {

@@ -42,7 +42,7 @@ public:
 
   // For compiled code: executes an instruction for Exec::active that asks what was written, or says what it
   // writes, or of which somebody is told.
-  static Step execute_with_care(Exec& x, const DecodedInst& in);
+  static Step execute_with_care(Exec& x, const DecodedInst& in, bool is_watched);
 
   // Set when a part came to wait in a state other than the one it last waited in: something moved, though
   // perhaps nothing that another warp can see.
