@@ -4,8 +4,10 @@
 #include "vgpu/compiled/generate.h"
 #include "vgpu/handlers/arithmetic/levels.h"
 
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 namespace lemma::vgpu {
@@ -87,7 +89,10 @@ CompiledEntry CompiledCode::compile(Exec& x, uint32_t pc, LaneMask mask, uint32_
 uint32_t visits_before_compiling(Engine engine) {
   static const uint32_t after = [] {
     const char* const text = std::getenv("LEMMA_COMPILE_AFTER");
-    return text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : kVisits;
+    uint32_t number = kVisits;
+    if (text)
+      std::from_chars(text, text + std::strlen(text), number); // what is no number leaves it
+    return number;
   }();
   if (engine == Engine::interpreter || !can_compile())
     return kNeverCompiled;

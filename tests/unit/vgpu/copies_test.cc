@@ -4,13 +4,19 @@
 
 #include "kernel.h"
 #include "vgpu/engine/observer.h"
-#include "vgpu/handlers/arithmetic/levels.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+extern "C" [[gnu::weak]] void __tsan_init();
+
 namespace lemma::vgpu {
 namespace {
+
+// Under ThreadSanitizer, which this file may be linked with and is not compiled for, there are no copies.
+bool has_thread_sanitizer() {
+  return &__tsan_init != nullptr;
+}
 
 // Each thread copies 16 bytes from byte `from` * tid + first of the input to byte `to` * tid of shared
 // memory, and then what stands there at 16 * tid to the output.
@@ -76,7 +82,7 @@ Ran run(const Copy& copy, bool apart, bool written = true, uint32_t threads = 64
 
 void expect_same(const Copy& copy, bool one, bool written = true, uint32_t threads = 64) {
   const Ran together = run(copy, false, written, threads), apart = run(copy, true, written, threads);
-  EXPECT_EQ(together.one, one && host_level() == HostLevel::avx512);
+  EXPECT_EQ(together.one, one && !has_thread_sanitizer());
   EXPECT_FALSE(apart.one);
   EXPECT_EQ(together.out, apart.out);
   EXPECT_EQ(together.fault, apart.fault);

@@ -2,7 +2,9 @@
 // levels.inc.
 #include "vgpu/handlers/arithmetic/levels.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
 
 namespace lemma::vgpu {
 namespace {
@@ -22,6 +24,16 @@ std::vector<HostLevel> detect() {
       __builtin_cpu_supports("avx512vl"))
     levels.push_back(HostLevel::avx512);
 #endif
+  return levels;
+}
+
+// Without those above LEMMA_HOST_LEVEL: as on a host that has no more.
+std::vector<HostLevel> allowed(std::vector<HostLevel> levels) {
+  const char* const most = std::getenv("LEMMA_HOST_LEVEL");
+  const auto named =
+      std::ranges::find_if(levels, [&](HostLevel level) { return most && to_string(level) == most; });
+  if (named != levels.end())
+    levels.erase(named + 1, levels.end());
   return levels;
 }
 
@@ -45,7 +57,7 @@ std::string_view to_string(HostLevel level) {
 }
 
 const std::vector<HostLevel>& host_levels() {
-  static const std::vector<HostLevel> levels = detect();
+  static const std::vector<HostLevel> levels = allowed(detect());
   return levels;
 }
 
