@@ -3,8 +3,8 @@
 //
 // Reads of a page that nobody has written since then conflict with nothing, and only a write can conflict
 // with them; nor do relaxed atomic operations of one size with each other. Until another access comes to the
-// page they wait here, which costs less than to enter them in the shadow memory, and mostly the next barrier
-// comes first.
+// page they wait here, without a record, which costs less than to enter them in the shadow memory, and mostly
+// the next barrier comes first.
 //
 // Tests: tests/unit/check/pending_test.cc.
 #pragma once

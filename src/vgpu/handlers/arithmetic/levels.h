@@ -22,8 +22,8 @@ inline constexpr int kHostLevels = 3;
 
 std::string_view to_string(HostLevel level);
 
-// The levels that this host can run, lowest first. Always holds baseline. None above the one that the variable
-// LEMMA_HOST_LEVEL names: so a test sees what other hosts do.
+// The levels that this host can run, lowest first. Always holds baseline. None above the one that the
+// variable LEMMA_HOST_LEVEL names: so a test sees what other hosts do.
 const std::vector<HostLevel>& host_levels();
 
 // The level in force: the highest, unless set. Setting affects what is decoded afterwards; for tests.
