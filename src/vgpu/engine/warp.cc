@@ -534,6 +534,44 @@ bool WarpRunner::may_go_on(uint64_t end, bool exactly) const {
   return exec_.executed < end || (!exactly && !exec_.code->insts[exec_.pc].begins_segment);
 }
 
+// Goes on by compiled code from Exec::pc on; what its last instruction did. `slice` is as after that; it has
+// ended where the parts are to be picked anew.
+Step WarpRunner::run_compiled(CompiledEntry entry, Slice& slice) {
+  Exec& x = exec_;
+  const Frame* const frame = x.frame;
+  const uint32_t pc = x.pc;
+  const uint64_t before = x.executed;
+  CompiledState& state = x.compiled;
+  state.begin_part(slice.ran, slice.part_begin, slice.turn_end, slice.parts != 1);
+  state.meeting = slice.meeting.pc;
+  state.others_below = slice.meeting.others_below;
+  Step step = static_cast<Step>(entry(&x));
+  slice.ran = state.ran;
+  slice.part_begin = state.part_begin;
+  slice.end = state.end;
+  slice.lanes += state.lanes;
+  x.stats.compiled_instructions += x.executed - before;
+  bool passes = x.pc >= slice.meeting.pc;
+  if (state.has_made_splits) { // and counted for them
+    const std::vector<Split>& splits = x.warp->splits;
+    for (; slice.parts < splits.size(); ++slice.parts)
+      passes |= splits[slice.parts].pc <= x.pc;
+  }
+  if (state.problem) [[unlikely]]
+    std::rethrow_exception(std::exchange(state.problem, nullptr));
+  if (x.frame != frame) { // it has gone on in another function
+    if (step == Step::next || step == Step::jumped)
+      x.warp->splits[x.split].pc = x.pc;
+    step = step == Step::stopped ? step : Step::reschedule;
+  }
+  slice.has_ended = passes || (step != Step::next && step != Step::jumped);
+  if (!slice.has_ended && ((slice.meeting.others_below && x.pc <= pc) || state.has_made_splits)) {
+    slice.meeting = find_meeting();
+    slice.has_ended = x.pc == slice.meeting.pc;
+  }
+  return step;
+}
+
 template <WarpRunner::Tells tells>
 void WarpRunner::execute(uint64_t budget, bool exactly) {
   constexpr bool careful = tells != Tells::nothing;
@@ -544,26 +582,23 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
                                        x.code->wgmma_numbers.empty());
   };
   CompiledCode* const compiled = x.code->compiled[tells == Tells::values].get();
-  Meeting meeting;
-  const uint64_t turn_end = x.executed + budget;
+  const uint64_t begin = x.executed;
+  Slice slice{.turn_end = begin + budget, .part_begin = begin};
   if (x.warp->splits.size() != 1) {
     join_meeting_splits();
-    meeting = find_meeting();
+    slice.meeting = find_meeting();
   }
-  size_t parts = x.warp->splits.size();
-  uint64_t ran = 0;
-  if (parts != 1) {
-    ran = x.warp->splits[x.split].ran_before_others;
-    budget = std::min(budget, left_before_giving_way(ran));
+  slice.parts = x.warp->splits.size();
+  if (slice.parts != 1) {
+    slice.ran = x.warp->splits[x.split].ran_before_others;
+    budget = std::min(budget, left_before_giving_way(slice.ran));
   } else {
     x.warp->splits[x.split].ran_before_others = 0;
   }
-  const Frame* const frame = x.frame;
+  slice.end = begin + budget;
   const DecodedInst* insts = x.code->insts.data();
-  const uint64_t begin = x.executed;
-  uint64_t end = begin + budget, part_begin = begin;
   LaneMask mask = x.mask;
-  uint64_t mask_lanes = lanes_of(mask), lanes = 0;
+  uint64_t mask_lanes = lanes_of(mask);
   Step step = Step::next;
   // Lanes may have come or gone; false: with them a part, and those that are left are picked anew.
   const auto looks_after_lanes = [&] {
@@ -571,52 +606,22 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
       return true;
     mask = x.mask;
     mask_lanes = lanes_of(mask);
-    return x.warp->splits.size() == parts;
+    return x.warp->splits.size() == slice.parts;
   };
   // After what stands at `from`: false where others may join, or the parts are picked anew.
   const auto goes_on = [&](uint32_t from) {
-    if (meeting.others_below && x.pc <= from) [[unlikely]]
-      meeting = find_meeting();
-    return x.pc < meeting.pc && looks_after_lanes();
+    if (slice.meeting.others_below && x.pc <= from) [[unlikely]]
+      slice.meeting = find_meeting();
+    return x.pc < slice.meeting.pc && looks_after_lanes();
   };
-  while (may_go_on(end, exactly)) {
+  while (may_go_on(slice.end, exactly)) {
     const uint32_t pc = x.pc;
     const DecodedInst& in = insts[pc];
     if (in.begins_segment && !exactly && visits_before_compiling_ != kNeverCompiled && may_run()) {
       const uint64_t before = x.executed;
       if (const CompiledEntry entry = compiled->find(x, x.pc, mask, visits_before_compiling_)) {
-        x.compiled.begin_part(ran, part_begin, turn_end, parts != 1);
-        x.compiled.meeting = meeting.pc;
-        x.compiled.others_below = meeting.others_below;
-        step = static_cast<Step>(entry(&x));
-        ran = x.compiled.ran;
-        part_begin = x.compiled.part_begin;
-        end = x.compiled.end;
-        bool passes = x.pc >= meeting.pc;
-        if (x.compiled.has_made_splits) { // and counted for them
-          const std::vector<Split>& splits = x.warp->splits;
-          for (; parts < splits.size(); ++parts)
-            passes |= splits[parts].pc <= x.pc;
-        }
-        lanes += x.compiled.lanes;
-        x.stats.compiled_instructions += x.executed - before;
-        if (x.compiled.problem) [[unlikely]]
-          std::rethrow_exception(std::exchange(x.compiled.problem, nullptr));
-        if (x.frame != frame) { // it has gone on in another function
-          if (step == Step::next || step == Step::jumped)
-            x.warp->splits[x.split].pc = x.pc;
-          step = step == Step::stopped ? step : Step::reschedule;
-        }
-        if (step != Step::next && step != Step::jumped)
-          break;
-        if (passes)
-          break;
-        if ((meeting.others_below && x.pc <= pc) || x.compiled.has_made_splits) {
-          meeting = find_meeting();
-          if (x.pc == meeting.pc)
-            break;
-        }
-        if (!looks_after_lanes())
+        step = run_compiled(entry, slice);
+        if (slice.has_ended || !looks_after_lanes())
           break;
         if (x.executed != before || x.pc != pc) // a jump of the decoder's own does not count
           continue;
@@ -624,11 +629,11 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
     }
     if (in.run > 1 && may_run()) {
       const uint64_t before = x.executed;
-      uint64_t most = std::min<uint64_t>(in.run, meeting.pc - pc);
+      uint64_t most = std::min<uint64_t>(in.run, slice.meeting.pc - pc);
       if (exactly) [[unlikely]]
-        most = std::min(most, end - before);
+        most = std::min(most, slice.end - before);
       step = execute_run<tells>(&in, most);
-      lanes += (x.executed - before) * mask_lanes;
+      slice.lanes += (x.executed - before) * mask_lanes;
       if (step != Step::next && step != Step::jumped)
         break;
       if (!goes_on(pc))
@@ -640,7 +645,7 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
     const bool runs = active || in.always_run;
     if (in.source != ptx::kNone) {
       ++x.executed;
-      lanes += active == mask || in.guards_itself ? mask_lanes : active == 0 ? 0 : lanes_of(active);
+      slice.lanes += active == mask || in.guards_itself ? mask_lanes : active == 0 ? 0 : lanes_of(active);
     }
     if (careful || in.checks_init || in.marks_written)
       step = execute_with_care<tells>(x, in, runs);
@@ -659,10 +664,10 @@ void WarpRunner::execute(uint64_t budget, bool exactly) {
   const uint64_t executed = x.executed - begin;
   if (step == Step::next || step == Step::jumped)
     x.warp->splits[x.split].pc = x.pc;
-  if (parts != 1)
-    count_before_others(parts, ran + (x.executed - part_begin));
+  if (slice.parts != 1)
+    count_before_others(slice.parts, slice.ran + (x.executed - slice.part_begin));
   x.stats.warp_instructions += executed;
-  x.stats.lane_instructions += lanes;
+  x.stats.lane_instructions += slice.lanes;
   x.warp->instructions += executed;
 }
 

@@ -71,6 +71,17 @@ private:
   // many; Exec::executed counts.
   template <Tells tells>
   void execute(uint64_t budget, bool exactly);
+  // How far the split goes that runs, in instructions as Exec::executed counts them.
+  struct Slice {
+    uint64_t turn_end = 0, end = 0; // of the warp; of this part of it
+    uint64_t ran = 0;               // by the part until `part_begin`, while there are others
+    uint64_t part_begin = 0;
+    size_t parts = 1;
+    Meeting meeting = {};
+    uint64_t lanes = 0; // lane instructions
+    bool has_ended = false;
+  };
+  Step run_compiled(CompiledEntry entry, Slice& slice);
   template <Tells tells>
   static Step execute_with_care(Exec& x, const DecodedInst& in, bool runs);
   template <Tells tells>
