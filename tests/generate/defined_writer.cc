@@ -307,7 +307,7 @@ std::string DefinedWriter::memory() {
                                     {"s16", 2, 1, 16},     {"b32", 4, 1, 32},    {"b64", 8, 1, 64},
                                     {"b16", 2, 1, 16},     {"v2.b32", 8, 2, 32}, {"v4.b32", 16, 4, 32},
                                     {"v2.b64", 16, 2, 64}, {"s64", 8, 1, 64},    {"v2.u16", 4, 2, 16},
-                                    {"v4.u8", 4, 4, 16}};
+                                    {"v4.u8", 4, 4, 16},   {"u32", 4, 1, 64},    {"s32", 4, 1, 64}};
   const Kind& kind = rng_.pick(kKinds);
   const size_t space = rng_.below(in_kernel_ ? 3 : 1);
   const int size = space == 1 ? 16 : 64;
@@ -368,10 +368,16 @@ std::string DefinedWriter::call() {
 
 // --- Of whole CTAs and warps ---------------------------------------------------------------------------
 
-// Every thread stores, then loads what another stored.
+// Every thread stores, then loads what another stored; or words in rows, of as many threads as a tile has
+// columns.
 std::string DefinedWriter::exchange() {
   const size_t offset = 4 * rng_.below(4);
   std::string out = fmt::format("  st.shared.b32 [%own+{}], {};\n  bar.sync 0;\n", offset, word());
+  if (rng_.chance(30))
+    return out +
+           fmt::format("  shr.u32 %t0, %me, {};\n  mad.lo.u32 %t0, %t0, {}, %me;\n  and.b32 %t0, %t0, {};\n"
+                       "  mad.lo.u32 %t0, %t0, 4, %sh;\n  ld.shared.b32 {}, [%t0];\n  bar.sync 0;\n",
+                       3 + rng_.below(3), rng_.below(40), 4 * DefinedProgram::kThreads - 1, word());
   out += fmt::format("  and.b32 %t0, {}, {};\n  mad.lo.u32 %t0, %t0, 16, %sh;\n", word(),
                      DefinedProgram::kThreads - 1);
   out += rng_.chance(50)
