@@ -117,7 +117,7 @@ void WrittenBytes::set_in_page(uint64_t page, uint64_t begin, uint64_t end) {
     uint64_t old = words[i].load(std::memory_order_relaxed);
     if ((old & mask) == mask)
       continue;
-    old = words[i].fetch_or(mask, std::memory_order_relaxed);
+    old = words[i].fetch_or(mask, std::memory_order_acq_rel);
     filled += static_cast<uint8_t>(old != ~uint64_t{0} && (old | mask) == ~uint64_t{0});
   }
   if (filled != 0)
@@ -127,8 +127,13 @@ void WrittenBytes::set_in_page(uint64_t page, uint64_t begin, uint64_t end) {
 void WrittenBytes::clear_word(uint64_t index, uint64_t mask) {
   const uint64_t page = index / kPageWords;
   Word* words = words_to_change(page, nullptr);
-  if (words && words[index % kPageWords].fetch_and(~mask, std::memory_order_relaxed) == ~uint64_t{0})
-    full_words_[page].fetch_sub(1, std::memory_order_relaxed);
+  if (!words)
+    return;
+  // Counted off first, and on where it was not full: so never are more words counted than are full, and a page
+  // does not seem whole to who sets a byte while another thread is here.
+  full_words_[page].fetch_sub(1, std::memory_order_relaxed);
+  if (words[index % kPageWords].fetch_and(~mask, std::memory_order_acq_rel) != ~uint64_t{0})
+    full_words_[page].fetch_add(1, std::memory_order_relaxed);
 }
 
 void WrittenBytes::unset(uint64_t offset, uint32_t bytes) {
