@@ -129,8 +129,8 @@ void WrittenBytes::clear_word(uint64_t index, uint64_t mask) {
   Word* words = words_to_change(page, nullptr);
   if (!words)
     return;
-  // Counted off first, and on where it was not full: so never are more words counted than are full, and a page
-  // does not seem whole to who sets a byte while another thread is here.
+  // Counted off first, and on where it was not full: so never are more words counted than are full, and a
+  // page does not seem whole to who sets a byte while another thread is here.
   full_words_[page].fetch_sub(1, std::memory_order_relaxed);
   if (words[index % kPageWords].fetch_and(~mask, std::memory_order_acq_rel) != ~uint64_t{0})
     full_words_[page].fetch_add(1, std::memory_order_relaxed);
