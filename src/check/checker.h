@@ -124,10 +124,10 @@ private:
   // The number of an equal record, or of a new one. 0: there is no room.
   uint32_t number_of(ClusterState& cluster, WarpState& warp, const Record& record, bool global);
   void number(ClusterState& cluster, CachedRecord& cached);
-  const Provenance::Range* range_of(const vgpu::Code& code, vgpu::InstId in) const;
-  CachedRecord& record_access(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
-                              const vgpu::WarpAccess& access);
-  static Record record_of(const vgpu::Code& code, const vgpu::DecodedInst& in, vgpu::AccessKind kind);
+  const CachedRecord& record_access(ClusterState& cluster, WarpState& warp, const Pending::Who& who,
+                                    const vgpu::WarpAccess& access);
+  static Record record_of(const ClusterState& cluster, const Pending::Who& who, vgpu::AccessKind kind,
+                          vgpu::Proxy proxy, uint32_t bytes);
   void uses_mbarriers(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
                       const vgpu::WarpAccess& access, const Record& record);
   // The record of an access, how its lanes lie, and, where those at one place go together, at which places.
@@ -141,7 +141,7 @@ private:
                     const vgpu::WarpAccess& access, const Told& told);
   bool waits(ClusterState& cluster, const Pending::Who& who, const vgpu::Exec& x,
              const vgpu::WarpAccess& access, vgpu::LanesLie lie) const;
-  bool returns(const vgpu::Exec& x, const vgpu::WarpAccess& access) const;
+  bool value_is_taken(const vgpu::Exec& x, const vgpu::WarpAccess& access, vgpu::InstId in) const;
   void enter_pending(ClusterState& cluster);
   bool may_be_kept(const WarpState& warp, const vgpu::WarpAccess& access, const Record& record,
                    bool returns) const;
@@ -293,7 +293,7 @@ private:
   static UndefinedValues& values(ClusterState& cluster, const vgpu::Exec& x);
   static RacingValues& racing_values(ClusterState& cluster, const vgpu::Exec& x);
   std::shared_ptr<const int64_t> reach(const ptx::Variable& variable, uint64_t bytes);
-  void stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access, const Provenance::Range* range);
+  void stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access, vgpu::InstId in);
   void reads_map(ClusterState& cluster, const vgpu::Exec& x, const vgpu::AsyncOperation& operation,
                  Record record);
   // How tiles lie (tiles.cc).

@@ -6,7 +6,6 @@
 #include "check/knowledge.h"
 #include "check/loaded.h"
 #include "check/pending.h"
-#include "check/provenance.h"
 #include "check/registers.h"
 #include "check/shadow.h"
 #include "check/sync_location.h"
@@ -30,9 +29,8 @@ namespace lemma::check {
 struct CachedRecord {
   Record record; // without an instruction: none
   bool global = false;
-  uint32_t number = 0;                      // 0: there was no room
-  uint32_t times = 0;                       // that it was executed so
-  const Provenance::Range* range = nullptr; // of the address, of accesses by lanes
+  uint32_t number = 0; // 0: there was no room
+  uint32_t times = 0;  // that it was executed so
   // That of the same accesses, perhaps of another epoch.
   bool is_like(vgpu::InstId instruction, uint32_t agent, bool writes, bool of_global) const {
     return record.instruction == instruction && record.agent == agent && record.writes == writes &&

@@ -396,12 +396,12 @@ std::shared_ptr<const int64_t> Checker::reach(const ptx::Variable& variable, uin
   return farthest;
 }
 
-void Checker::stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access,
-                                const Provenance::Range* range) {
+void Checker::stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access, vgpu::InstId in) {
   const vgpu::Access& what = access.access;
   const bool local = what.space == isa::StateSpace::local;
   if (!local && what.cta != x.cta)
     return;
+  const Provenance::Range* range = provenances_[function_of(*x.code)]->of(in);
   if (!range || (range->variable->space == isa::StateSpace::local) != local)
     return;
   const uint64_t base = local ? x.warp->splits[x.split].stack.back().local_base : 0;

@@ -88,13 +88,8 @@ uint32_t Checker::number_of(ClusterState& cluster, WarpState& warp, const Record
   }
   cached.record = record;
   cached.global = global;
-  cached.range = range_of(*record.code, record.instruction);
   number(cluster, cached);
   return cached.number;
-}
-
-const Provenance::Range* Checker::range_of(const vgpu::Code& code, vgpu::InstId in) const {
-  return in ? provenances_[function_of(code)]->of(in) : nullptr;
 }
 
 // Gives the record a number of its own.
@@ -106,12 +101,22 @@ void Checker::number(ClusterState& cluster, CachedRecord& cached) {
                                 : cluster.records.add(cluster.cursor, cached.record);
 }
 
-// What the instruction says of its access.
-Record Checker::record_of(const vgpu::Code& code, const vgpu::DecodedInst& in, AccessKind kind) {
+// Of an access by a warp, in pieces of so many bytes.
+Record Checker::record_of(const ClusterState& cluster, const Pending::Who& who, AccessKind kind,
+                          vgpu::Proxy proxy, uint32_t bytes) {
+  const vgpu::Code& code = *who.code;
+  const vgpu::DecodedInst& in = code.at(who.instruction);
   const isa::Effects effects = isa::effects_of(code.opcode_of(in));
   Record record{.code = &code,
-                .instruction = code.id_of(in),
+                .cluster = cluster.id,
+                .instruction = who.instruction,
+                .agent = who.agent,
+                .epoch = who.epoch,
+                .cta_rank = who.agent / cluster.warps_per_cta,
+                .warp = static_cast<uint16_t>(who.agent % cluster.warps_per_cta),
+                .bytes = static_cast<uint16_t>(bytes),
                 .order = in.order,
+                .proxy = proxy,
                 .writes = vgpu::writes(kind),
                 .atomic = kind == AccessKind::atomic};
   if (effects.has(isa::effect::on_mbarrier)) {
@@ -147,32 +152,23 @@ void Checker::uses_mbarriers(ClusterState& cluster, WarpState& warp, const vgpu:
     });
 }
 
-// The record of an access, by number, from now on; that of the same instruction before, where that will do.
-CachedRecord& Checker::record_access(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
-                                     const vgpu::WarpAccess& access) {
+// The record of an access, with its number: that of the same instruction before, where that will do.
+const CachedRecord& Checker::record_access(ClusterState& cluster, WarpState& warp, const Pending::Who& who,
+                                           const vgpu::WarpAccess& access) {
   const vgpu::Access& what = access.access;
-  const vgpu::InstId in = x.code->id_of(*what.instruction);
   const bool global = !what.is_shared();
-  CachedRecord& cached = warp.cached_for(in);
-  if (cached.is_like(in, warp.knowledge.agent(), vgpu::writes(what.kind), global) &&
+  CachedRecord& cached = warp.cached_for(who.instruction);
+  if (cached.is_like(who.instruction, who.agent, vgpu::writes(what.kind), global) &&
       !cached.record.asynchronous && cached.record.bytes == access.piece_bytes &&
       cached.record.proxy == what.proxy) [[likely]] {
-    if (cached.record.epoch == warp.knowledge.epoch()) {
+    if (cached.record.epoch == who.epoch) {
       ++cached.times;
       return cached;
     }
-    cached.record.epoch = warp.knowledge.epoch();
+    cached.record.epoch = who.epoch;
   } else {
-    Record& record = cached.record = record_of(*x.code, *what.instruction, what.kind);
-    record.cluster = cluster.id;
-    record.agent = warp.knowledge.agent();
-    record.epoch = warp.knowledge.epoch();
-    record.cta_rank = x.cta->rank;
-    record.warp = static_cast<uint16_t>(x.warp->index);
-    record.bytes = static_cast<uint16_t>(access.piece_bytes);
-    record.proxy = what.proxy;
+    cached.record = record_of(cluster, who, what.kind, what.proxy, access.piece_bytes);
     cached.global = global;
-    cached.range = range_of(*x.code, in);
   }
   number(cluster, cached);
   return cached;
@@ -180,15 +176,15 @@ CachedRecord& Checker::record_access(ClusterState& cluster, WarpState& warp, con
 
 void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   const vgpu::Access& what = access.access;
+  const vgpu::InstId in = x.code->id_of(*what.instruction);
+  stays_in_variable(x, access, in);
   ClusterState& cluster = state(*x.cta->cluster);
   if (x.warp->follows_values || (what.is_shared() && !cluster.undefined.bytes.empty())) [[unlikely]] {
     values(cluster, x).access(x, access, uses_undefined(x));
     x.warp->follows_values = true; // it may have found something
   }
-  if (what.space != isa::StateSpace::shared && what.space != isa::StateSpace::global) {
-    stays_in_variable(x, access, range_of(*x.code, x.code->id_of(*what.instruction)));
+  if (what.space != isa::StateSpace::shared && what.space != isa::StateSpace::global)
     return;
-  }
   WarpState& warp = cluster.warp(x);
   if (waits_for_grids_ && !what.is_shared()) [[unlikely]]
     depends_on_grids(cluster, x, what.allocation, what.kind != AccessKind::write, vgpu::writes(what.kind),
@@ -197,25 +193,21 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   vgpu::LanesLie lie = access.by_lane ? access.lie : vgpu::LanesLie::anyhow;
   if (lie == vgpu::LanesLie::anyhow && what.proxy != vgpu::Proxy::tensormap && is_row(access))
     lie = vgpu::LanesLie::side_by_side;
-  const bool may_wait = !global && cluster.forgets;
-  if (may_wait) {
-    const vgpu::InstId in = x.code->id_of(*what.instruction);
-    stays_in_variable(x, access, range_of(*x.code, in));
-    if (waits(cluster, {x.code, in, warp.knowledge.agent(), warp.knowledge.epoch()}, x, access, lie))
+  const Pending::Who who{x.code, in, warp.knowledge.agent(), warp.knowledge.epoch()};
+  if (!global && cluster.forgets) {
+    if (waits(cluster, who, x, access, lie))
       return;
     if (cluster.pending.meet(what))
       enter_pending(cluster);
   }
-  const CachedRecord& cached = record_access(cluster, warp, x, access);
+  const CachedRecord& cached = record_access(cluster, warp, who, access);
   const Record& record = cached.record;
-  if (!may_wait)
-    stays_in_variable(x, access, cached.range);
   if (record.mbarrier || record.initializes || !warp.arriving.empty()) [[unlikely]]
     uses_mbarriers(cluster, warp, x, access, record);
   if (cached.number == 0)
     return;
   const Told told{record, cached.number, lie, nullptr};
-  const bool returns = record.is_strong() && !record.mbarrier && this->returns(x, access);
+  const bool returns = record.is_strong() && !record.mbarrier && value_is_taken(x, access, in);
   if (global && may_be_kept(warp, access, record, returns)) {
     vgpu::WarpAccess others = access;
     others.pieces = keep_updates(cluster, warp, access, told);
@@ -403,9 +395,9 @@ bool Checker::reads(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
          !isa::effects_of(x.code->opcode_of(*access.access.instruction)).has(isa::effect::reduces);
 }
 
-// ... and somebody goes by it.
-bool Checker::returns(const vgpu::Exec& x, const vgpu::WarpAccess& access) const {
-  return reads(x, access) && results_[function_of(*x.code)]->taken(x.code->id_of(*access.access.instruction));
+// ... and the thread goes by it.
+bool Checker::value_is_taken(const vgpu::Exec& x, const vgpu::WarpAccess& access, vgpu::InstId in) const {
+  return reads(x, access) && results_[function_of(*x.code)]->taken(in);
 }
 
 // Whether the access, to shared memory, may wait in ClusterState::pending.
@@ -418,23 +410,16 @@ bool Checker::waits(ClusterState& cluster, const Pending::Who& who, const vgpu::
     return !vgpu::writes(what.kind) && cluster.pending.add_read(access, who, lie);
   WarpState& warp = cluster.warp(x);
   return what.kind == AccessKind::atomic && what.order.semantics == vgpu::Semantics::relaxed &&
-         !warp.knowledge.has_release_fence() && !returns(x, access) &&
+         !warp.knowledge.has_release_fence() && !value_is_taken(x, access, who.instruction) &&
          cluster.pending.add_update(access, who, lie, [&] { return knew(warp, what.lanes); });
 }
 
 // They conflict with nothing that is there.
 void Checker::enter_pending(ClusterState& cluster) {
   for (const Pending::Waiting& waiting : cluster.pending.take()) {
-    const Pending::Who& who = waiting.who;
-    WarpState& warp = cluster.warps[who.agent];
-    Record made = record_of(*who.code, who.code->at(who.instruction), waiting.kind);
-    made.cluster = cluster.id;
-    made.agent = who.agent;
-    made.epoch = who.epoch;
-    made.warp = static_cast<uint16_t>(who.agent); // of the cluster's one CTA
-    made.bytes = static_cast<uint16_t>(waiting.bytes);
-    made.proxy = waiting.proxy;
-    const uint32_t number = number_of(cluster, warp, made, false);
+    WarpState& warp = cluster.warps[waiting.who.agent];
+    const uint32_t number = number_of(
+        cluster, warp, record_of(cluster, waiting.who, waiting.kind, waiting.proxy, waiting.bytes), false);
     if (number == 0)
       continue;
     const Record& record = cluster.records[number];

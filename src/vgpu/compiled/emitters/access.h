@@ -236,20 +236,19 @@ protected:
   // Half of a warp is often a row of a tile, and lies side by side.
   void gather_words(const x86::Zmm& to, const x86::Zmm& o, int part, int e) {
     const asmjit::Label apart = a.newLabel(), done = a.newLabel();
-    take_lanes(x86::k6, 4, part);
-    check_lanes({.base = x86::rdx, .at = e * 4, .bytes = 4, .lanes = 16}, o);
     if (jump_if_apart(o, apart)) {
-      a.vmovdqu32(to, x86::ptr(x86::rdx, x86::rax));
+      a.vmovdqu32(to, x86::ptr(x86::rax));
       a.jmp(done);
     }
     a.bind(apart);
     take_lanes(x86::k6, 4, part);
+    check_lanes({.base = x86::rdx, .at = e * 4, .bytes = 4, .lanes = 16}, o);
     a.vpxord(to, to, to);
     a.k(x86::k6).vpgatherdd(to, x86::ptr(x86::rdx, o, 0, e * 4));
     a.bind(done);
   }
-  // Where the lanes of a part do not lie side by side; else rax is the first one's offset. False, and nothing
-  // is emitted, where they are not to be asked. Overwrites x, k6.
+  // Where the lanes of a part do not lie side by side; else rax is where the first one is on the host. False,
+  // and nothing is emitted, where they are not to be asked. Overwrites x, k6.
   bool jump_if_apart(const x86::Zmm& o, const asmjit::Label& apart) {
     if (e_.active() != Lanes::all || shape_.elements != 1 || shape_.bytes != 4)
       return false;
@@ -259,6 +258,8 @@ protected:
     a.kortestw(x86::k6, x86::k6);
     a.jnz(apart);
     a.vmovd(x86::eax, o.xmm());
+    a.add(x86::rax, x86::rdx);
+    e_.check_host({.base = x86::rax, .bytes = 4, .lanes = 16});
     return true;
   }
 
@@ -300,11 +301,8 @@ protected:
     const auto order = [&](uint32_t lane) { return lane ^ (std::min(turn, 16u) - 1); };
     const x86::Mem places = numbers<uint32_t>(e_, [&](size_t i) { return order(static_cast<uint32_t>(i)); });
     const asmjit::Label apart = a.newLabel(), done = a.newLabel();
-    take_lanes(x86::k6, 4, part);
-    check_lanes({.base = x86::rdx, .at = e * shape_.bytes, .bytes = shape_.bytes, .lanes = 16},
-                o_[static_cast<size_t>(part)]);
     if (!widens_words() && jump_if_apart(o_[static_cast<size_t>(part)], apart)) {
-      a.vmovdqu32(x86::ptr(x86::rdx, x86::rax), value()[part]);
+      a.vmovdqu32(x86::ptr(x86::rax), value()[part]);
       a.jmp(done);
     }
     a.bind(apart);
@@ -324,6 +322,7 @@ protected:
       a.vpermd(y, z, value(e)[part]);
     }
     a.vpermd(x, z, o_[static_cast<size_t>(part)]);
+    check_lanes({.base = x86::rdx, .at = e * shape_.bytes, .bytes = shape_.bytes, .lanes = 16}, x);
     a.k(x86::k6).vpscatterdd(x86::ptr(x86::rdx, x, 0, e * shape_.bytes), y);
     a.bind(done);
   }

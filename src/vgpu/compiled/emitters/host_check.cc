@@ -1,7 +1,7 @@
 // In builds with AddressSanitizer compiled code asks it before each access of a program to the host's memory,
 // as the compiler's own code does: Emit::check_host().
 //
-// Tests: sanitized.vgpu_0, sanitized.vgpu_1, sanitized.hostile_programs.
+// Tests: sanitized.vgpu_0, sanitized.vgpu_1, sanitized.hostile_programs_compiled.
 #include "vgpu/compiled/emit.h"
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -121,11 +121,12 @@ private:
     }
     for (int part = 0; part < value().parts; ++part) {
       const x86::Zmm& v = value()[part];
-      const x86::Mem at = x86::ptr(x86::rdx, part * kPartBytes * shape_.bytes / shape_.lane_bytes);
+      const int32_t offset = part * kPartBytes * shape_.bytes / shape_.lane_bytes;
+      const x86::Mem at = x86::ptr(x86::rdx, offset);
       const bool masks = e_.active() != Lanes::all;
       const uint32_t mask = masks ? e_.active_part(shape_.lane_bytes, part).id() : 0;
       e_.check_host({.base = x86::rdx,
-                     .at = part * kPartBytes * shape_.bytes / shape_.lane_bytes,
+                     .at = offset,
                      .bytes = shape_.bytes,
                      .lanes = kPartBytes / shape_.lane_bytes,
                      .mask = mask});
